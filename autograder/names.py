@@ -1,7 +1,6 @@
 """What a piece of submitted code defines and uses, without running it."""
 
 import ast
-import importlib.util
 import re
 
 from labkit.checks.names import MAGIC, bound_names
@@ -37,18 +36,6 @@ def assigned_names(source: str) -> set[str]:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 names |= {name.id for target in targets for name in _names_in(target)}
     return names
-
-
-def imported_modules(source: str) -> list[str]:
-    """The modules that code imports, in order; `from package import module` gives the module."""
-    modules: list[str] = []
-    for node in ast.walk(parsed(source) or ast.Module([], [])):
-        if isinstance(node, ast.Import):
-            modules += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            inside = [f"{node.module}.{alias.name}" for alias in node.names]
-            modules += [name if _is_module(name) else node.module for name in inside]
-    return [name for name in dict.fromkeys(modules) if _is_module(name)]
 
 
 def is_check_call(source: str) -> bool:
@@ -93,13 +80,6 @@ def statements(source: str) -> list[str]:
 def squeeze(source: str) -> str:
     """Source without white space, to compare cells that were only reformatted."""
     return "".join(source.split())
-
-
-def _is_module(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _names_in(tree: ast.AST) -> list[ast.Name]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy
 import torch
-from torch import Tensor
 
 
 def time_runs(
@@ -43,7 +42,7 @@ def time_runs(
     return samples_s
 
 
-def generate_fixed(model: Any, tokens: Tensor, n_new: int) -> Tensor:
+def generate_fixed(model: Any, tokens: torch.Tensor, n_new: int) -> torch.Tensor:
     """Exactly `n_new` new tokens for each sequence, greedily.
 
     Call `model.generate` once. No end-of-text token may end the run early.

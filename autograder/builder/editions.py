@@ -20,7 +20,7 @@ from autograder.builder.notebooks import (
 )
 from autograder.builder.pages import pages, with_links
 from autograder.builder.source import Lab, read_project
-from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel
+from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel, packages_needed
 from autograder.files import zip_bytes
 from autograder.labs import part_of
 
@@ -114,13 +114,12 @@ def edition_of(lab: Lab, *, explained: bool = False) -> Edition:
     """
     key = part_of(lab.topic, "key") if explained else None
     files = code_files(lab) | (key.explanations() if key else {})
-    project, data = read_project(), data_wheel()
+    data = data_wheel()
     labkit = pack_wheel(
         "labkit",
         edition_prefix(lab),
         files,
-        requires=[*project["dependencies"], f"labkit-data=={data.version}"],
-        scripts={"labkit": project["scripts"]["labkit"]},
+        requires=[*packages_needed(files), f"labkit-data=={data.version}"],
         along=to_bytes(build_notebook(lab, "student", "any first cell")),
     )
     return Edition(lab, (data, labkit))

@@ -24,7 +24,6 @@ def new_lab(name: str) -> list[Path]:
     topic = _free_topic(name)
     words = {"number": int(name[:2]), "topic": topic, "title": topic.replace("_", " ").capitalize()}
     packages = {
-        f"labkit/labs/{topic}": f"{words['title']}: say what students build, for the README",
         f"labkit/labs/{topic}/checks": f"The checks of lab {words['number']}",
         f"autograder/labs/{topic}": f"Lab {words['number']}: what never ships",
         f"autograder/labs/{topic}/cases": f"The hidden cases of lab {words['number']}",
@@ -33,6 +32,7 @@ def new_lab(name: str) -> list[Path]:
     written = {
         SOURCES / f"{name}.py": _filled("lab_source", words),
         REPOSITORY / f"labkit/{topic}.py": _filled("answers", words),
+        REPOSITORY / f"labkit/labs/{topic}/__init__.py": _filled("lab_package", words),
         **{REPOSITORY / at / "__init__.py": f'"""{doc}."""\n' for at, doc in packages.items()},
     }
     _write(written)

@@ -1,10 +1,11 @@
-"""The student's labkit: the package with the answers of this and of later labs taken out.
+"""The student's labkit: what the lab reaches, with the answers of this and of later labs taken out.
 
 Answers of earlier labs stay in, so that one bad lab does not sink the next. The grader's child
 process gets the same edition: importing the answer is then no way to hand it in.
 """
 
 import hashlib
+import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,13 @@ from functools import cached_property
 from pathlib import Path
 
 from autograder.builder.blank import Target, blank_functions
+from autograder.builder.closure import reached_modules
 from autograder.builder.source import Lab, read_project, targets_from
 from autograder.files import zip_bytes
+from autograder.imports import file_of, needed_modules
 from autograder.places import REPOSITORY
 
+_NAME = re.compile(r"\w+")
 DATA_SUFFIXES = (".json", ".jsonl", ".md", ".safetensors", ".toml", ".txt")
 WHEEL_TAG = """\
 Wheel-Version: 1.0
@@ -34,17 +38,20 @@ def code_files(lab: Lab) -> dict[str, bytes]:
     """The student's labkit for one lab without its data, by path, such as "labkit/memory.py"."""
     blanked = blanked_names(targets_from(lab))
     files = {}
-    for path in sorted((REPOSITORY / "labkit").rglob("*.py")):
-        name = path.relative_to(REPOSITORY).as_posix()
-        module = name.removesuffix(".py").replace("/", ".")
-        text = path.read_text(encoding="utf-8")
-        files[name] = (
-            blank_functions(text, blanked[module]) if module in blanked else text
-        ).encode()
-    folder = REPOSITORY / "labkit/labs"
-    for path in sorted([*folder.glob("*/outline.json"), *folder.glob("*.js")]):
-        files[path.relative_to(REPOSITORY).as_posix()] = path.read_bytes()
+    for module in sorted(reached_modules(lab)):
+        text = file_of(module).read_text(encoding="utf-8")
+        text = blank_functions(text, blanked[module]) if module in blanked else text
+        files[_path_of(file_of(module))] = text.encode()
+    for path in sorted((REPOSITORY / "labkit/labs" / lab.topic).glob("*.json")):
+        files[_path_of(path)] = path.read_bytes()
     return files
+
+
+def packages_needed(files: Mapping[str, bytes]) -> list[str]:
+    """What these files import, as pyproject.toml asks for it."""
+    code = [text.decode() for name, text in files.items() if name.endswith(".py")]
+    imported = {name.partition(".")[0] for text in code for name in needed_modules(text)}
+    return [each for each in read_project()["dependencies"] if _NAME.match(each)[0] in imported]
 
 
 def data_files(folder: str) -> dict[str, bytes]:
@@ -95,26 +102,26 @@ def pack_wheel(
     prefix: str,
     files: Mapping[str, bytes],
     requires: Sequence[str] = (),
-    scripts: Mapping[str, str] | None = None,
     along: bytes = b"",
 ) -> Wheel:
     """A wheel whose version ends with "h" and the first digits of a hash of all that is in it.
 
     prefix: how the version begins; along: what the hash is of besides.
     """
-    commands = "".join(f"{name} = {call}\n" for name, call in (scripts or {}).items()).encode()
-    hashed = {**files, "": along, "METADATA": _metadata(package, "", requires), "run": commands}
+    hashed = {**files, "": along, "METADATA": _metadata(package, "", requires)}
     records = "\n".join(_record(name, content) for name, content in hashed.items())
     version = f"{prefix}h{hashlib.sha256(records.encode()).hexdigest()[:8]}"
     info = f"{package}-{version}.dist-info"
     whole = dict(files)
     whole[f"{info}/METADATA"] = _metadata(package, version, requires)
     whole[f"{info}/WHEEL"] = WHEEL_TAG.encode()
-    if commands:
-        whole[f"{info}/entry_points.txt"] = b"[console_scripts]\n" + commands
     records = [_record(name, content) for name, content in whole.items()]
     whole[f"{info}/RECORD"] = "\n".join([*records, f"{info}/RECORD,,", ""]).encode()
     return Wheel(package, version, zip_bytes(whole))
+
+
+def _path_of(file: Path) -> str:
+    return file.relative_to(REPOSITORY).as_posix()
 
 
 def _metadata(package: str, version: str, requires: Iterable[str]) -> bytes:

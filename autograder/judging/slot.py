@@ -16,13 +16,14 @@ from typing import TextIO
 
 import nbformat
 
+from autograder.imports import imported_modules
 from autograder.intake.master import Master, read_master
 from autograder.judging.client import Zygote
 from autograder.judging.jobs import SlotSettings, unpack_submission
 from autograder.judging.judge import Judge
 from autograder.judging.start.keepers import Keeper
 from autograder.judging.wall import ChildSettings, confine_judge
-from autograder.names import imported_modules
+from autograder.names import parsed
 from labkit.checks.core import names_of_check_modules
 
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
@@ -46,9 +47,10 @@ def start_judge(settings: SlotSettings, keeper: Keeper | None = None) -> tuple[J
 
 
 def _modules_of(master: Master) -> list[str]:
-    """What every notebook of this assignment imports: the zygote does it once for all."""
-    given = [module for cell in master.of_kind("given") for module in imported_modules(cell.source)]
-    return [*given, *names_of_check_modules(master.topic)] if master.topic else given
+    """What every notebook of this assignment needs: the zygote imports it once for all."""
+    cells = master.of_kind("given", "exercise", "answer", "experiment")
+    needed = imported_modules("\n".join(cell.source for cell in cells if parsed(cell.source)))
+    return [*needed, *names_of_check_modules(master.topic)] if master.topic else needed
 
 
 def serve_slot(lines: TextIO, keeper: Keeper) -> None:

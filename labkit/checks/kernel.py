@@ -103,12 +103,16 @@ class Watch:
         return part if told["unwritten"] and (own or part in self._names) else ""
 
 
+def kernel_shell() -> Any:
+    """The shell of the kernel that we run in; None anywhere else, for instance in the grader."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell if hasattr(shell, "kernel") else None
+
+
 def watch(names: Collection[str]) -> Watch | None:
-    """A watch on the kernel that we run in; None anywhere else, for instance in the grader."""
-    if "IPython" not in sys.modules:
-        return None
-    shell = sys.modules["IPython"].get_ipython()
-    return Watch(shell, names) if hasattr(shell, "kernel") else None
+    """A watch on the kernel that we run in, if there is one."""
+    shell = kernel_shell()
+    return Watch(shell, names) if shell else None
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def _why_no_early_start(weights: Weights) -> str:
     return _why_no_triton(weights, (9, 0)) or _why_not_half(weights)
 
 
-def _why_no_tensor_cores(weights: Weights) -> str:
+def why_no_tensor_cores(weights: Weights) -> str:
     return _why_no_triton(weights, (8, 0)) or _why_not_half(weights)
 
 
@@ -77,33 +77,37 @@ def _why_no_packing(weights: Weights) -> str:
     return onednn_linear.why_not()
 
 
-def _always(weights: Weights) -> str:
+def always(weights: Weights) -> str:
     return ""
 
 
 KERNELS = (
     Kernel("linear", "triton", _why_no_early_start, "triton_linear", "linear"),
     Kernel("linear", "onednn", _why_no_packing, "onednn_linear", "Linear"),
-    Kernel("linear", "torch", _always, "operations", "linear"),
+    Kernel("linear", "torch", always, "operations", "linear"),
     Kernel("attention", "triton", _why_no_early_start, "triton_attention", "Attention"),
     Kernel("attention", "graph", _why_no_gpu, "operations", "WholeArenaAttention"),
-    Kernel("attention", "torch", _always, "operations", "Attention"),
-    Kernel("flash_attention", "triton", _why_no_tensor_cores, "triton_flash", "flash_attention"),
-    Kernel("flash_attention", "torch", _always, "operations", "flash_attention"),
+    Kernel("attention", "torch", always, "operations", "Attention"),
     Kernel("draw", "triton", _why_no_triton, "triton_accept", "Draw"),
-    Kernel("draw", "torch", _always, "sampling", "draw"),
+    Kernel("draw", "torch", always, "sampling", "draw"),
     Kernel("accept", "triton", _why_no_triton, "triton_accept", "Accept"),
-    Kernel("accept", "torch", _always, "sampling", "accept"),
+    Kernel("accept", "torch", always, "sampling", "accept"),
 )
 
 
-def choose(operation: str, weights: Weights, without: Collection[str] = ()) -> Kernel:
+def choose(
+    operation: str,
+    weights: Weights,
+    without: Collection[str] = (),
+    kernels: Collection[Kernel] = (),
+) -> Kernel:
     """The first implementation that can run with these weights; none of the backends `without`.
 
+    kernels: to choose from, KERNELS if none are given.
     Raises: ValueError, with every reason, if there is none.
     """
     reasons = []
-    for kernel in KERNELS:
+    for kernel in kernels or KERNELS:
         if kernel.operation != operation:
             continue
         reason = "left out" if kernel.backend in without else kernel.why_not(weights)

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from labkit.measuring.calibration import DRIFT, Calibrator
 from labkit.measuring.hardware import roofline_rows
 from labkit.measuring.profiles import Profile
 from labkit.measuring.records import Recorder, Row, least_samples
+
+if TYPE_CHECKING:
+    from labkit.measuring.calibration import Calibrator
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Bench:
     harness: Any = None
     point_s: float = 4.0
     skip_s: float = 30.0
-    calibrator: Calibrator | None = None
+    calibrator: "Calibrator | None" = None
 
     def least(self, run_s: float) -> int:
         """How many runs of so many seconds are kept at least."""
@@ -36,7 +38,7 @@ class Bench:
         """Write a row into the record; into one for others, with the calibration around it."""
         if self.calibrator:
             row = self.calibrator.around(row)
-            if self.calibrator.drift(row) > DRIFT:
+            if self.calibrator.drift(row) > self.calibrator.allowed:
                 print(f"{row}: disturbed, {self.calibrator.drift(row):.0%} slower than at best")
         self.recorder.save(row)
 

@@ -23,6 +23,8 @@ class Calibrator:
     and have the same times around them.
     """
 
+    allowed = DRIFT
+
     def __init__(
         self, run: Callable[[], float], clock: Callable[[], float] = time.perf_counter
     ) -> None:

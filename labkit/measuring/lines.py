@@ -5,6 +5,7 @@ What a line holds is checked when it becomes a dataclass: every field there, eac
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,6 +14,21 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 class RecordError(ValueError):
     """A record that cannot be read or continued; says which file, line and field."""
+
+
+class NothingMeasured(ValueError):
+    """A record has no time of what is to be shown; the message says why, and what to do."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Any], experiment: str) -> "NothingMeasured":
+        """For the rows of an experiment, none of which has a time."""
+        if not rows:
+            return cls(f"the record has no rows of the experiment {experiment}: measure it first")
+        outcomes = ", ".join(dict.fromkeys(row.outcome for row in rows))
+        return cls(
+            f"{len(rows)} rows of the experiment {experiment} have no time ({outcomes}). "
+            "Make room in the memory, and run the cell that measures them again."
+        )
 
 
 def objects_in(path: Path) -> list[tuple[int, dict]]:

@@ -10,8 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from labkit.measuring.profiles import sixteen_bit_dtype
-from labkit.models.facts import match_gpu
+from labkit.models.facts import match_gpu, sixteen_bit_dtype
 
 ROOT = Path(__file__).resolve().parents[2]  # of the checkout, if this runs from one
 _MAKE_ROOM = (

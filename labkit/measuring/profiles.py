@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from labkit.measuring.roofline import BYTES
+from labkit.models.facts import sixteen_bit_dtype
 
 ROLES = {
     "target": "speculative decoding: the model whose text we want",
@@ -198,11 +199,3 @@ def for_card(total_bytes: int, capability: tuple[int, int]) -> Profile:
     """The profile for a CUDA card of this memory and compute capability."""
     fitting = T4 if total_bytes < SMALL_CARD_BYTES else GPU80
     return replace(fitting, dtype=sixteen_bit_dtype(capability))
-
-
-def sixteen_bit_dtype(capability: tuple[int, int]) -> str:
-    """The 16-bit dtype that a CUDA card computes in hardware: bfloat16 came with sm_80.
-
-    torch.cuda.is_bf16_supported() is no guide: it says yes where torch emulates.
-    """
-    return "bfloat16" if tuple(capability) >= (8, 0) else "float16"

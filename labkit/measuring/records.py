@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
+from labkit.measuring.lines import NothingMeasured as NothingMeasured
 from labkit.measuring.lines import RecordError, append, build, mend_end, objects_in
 from labkit.measuring.machine import full_gpu
 from labkit.measuring.provenance import SAME, Provenance
@@ -140,21 +141,6 @@ class Record:
         return [
             row for row in self.rows if row.experiment == experiment and model in (None, row.model)
         ]
-
-
-class NothingMeasured(ValueError):
-    """A record has no time of what is to be shown; the message says why, and what to do."""
-
-    @classmethod
-    def of(cls, rows: Sequence[Row], experiment: str) -> "NothingMeasured":
-        """For the rows of an experiment, none of which has a time."""
-        if not rows:
-            return cls(f"the record has no rows of the experiment {experiment}: measure it first")
-        outcomes = ", ".join(dict.fromkeys(row.outcome for row in rows))
-        return cls(
-            f"{len(rows)} rows of the experiment {experiment} have no time ({outcomes}). "
-            "Make room in the memory, and run the cell that measures them again."
-        )
 
 
 class Recorder:

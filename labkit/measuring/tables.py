@@ -7,7 +7,7 @@ from functools import wraps
 from html import escape
 from typing import ParamSpec, TypeVar
 
-from labkit.measuring.records import NothingMeasured
+from labkit.measuring.lines import NothingMeasured
 
 MOST_COLUMNS = 8
 LINE = "border:0;border-bottom:1px solid rgba(128,128,128,.4)"

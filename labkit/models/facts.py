@@ -70,3 +70,11 @@ def match_gpu(device_name: str, total_bytes: int) -> str | None:
         if is_named and same_slot and abs(total_bytes - driver) <= 0.04 * driver:
             return gpu
     return None
+
+
+def sixteen_bit_dtype(capability: tuple[int, int]) -> str:
+    """The 16-bit dtype that a CUDA card computes in hardware: bfloat16 came with sm_80.
+
+    torch.cuda.is_bf16_supported() is no guide: it says yes where torch emulates.
+    """
+    return "bfloat16" if tuple(capability) >= (8, 0) else "float16"

@@ -36,18 +36,13 @@ from collections.abc import Mapping
 
 import torch
 
-from labkit.checks import Checker
-from labkit.labs.memory import widget as widgets
-from labkit.labs.memory.figures import kv_growth
-from labkit.measuring.machine import ready
-from labkit.measuring.tables import Table
-from labkit.models.facts import gpus, match_gpu, vram_readings
-from labkit.models.shapes import ModelShape
+from labkit import kit
+from labkit.kit import ModelShape
+from labkit.labs import memory as lab
 
 FAMILY = [f"Qwen3-{size}B" for size in ("0.6", "1.7", "4", "8", "14", "32")]
 
-check = Checker("memory", globals())
-print(ready())
+check = kit.start("memory", globals())
 
 # %% [markdown]
 # ## 1. The numbers of a model
@@ -63,7 +58,7 @@ for model in FAMILY:
     heads = s.n_heads, s.n_kv_heads, s.head_dim
     rows.append([model, s.n_layers, *heads, s.d_model, s.n_params])
 names = ["layers", "heads", "KV heads", "head_dim", "d_model", "parameters"]
-Table(["model", *names], rows)
+kit.Table(["model", *names], rows)
 
 # %% [markdown]
 # Look at Qwen3-4B. It has 32 heads, and each has 128 numbers: 32 × 128 = 4,096. But its `d_model`
@@ -193,19 +188,21 @@ training_and_generation = {
 
 # %% experiment="cards"
 rows = []
-for card in gpus():
-    ranges = [(low / 1e9, high / 1e9) for low, high in vram_readings(card).values()]
+for card in kit.gpus():
+    ranges = [
+        (low / 1e9, high / 1e9) for low, high in kit.vram_readings(card).values()
+    ]
     cells = [
         f"{low:.1f}" if low == high else f"{low:.1f}-{high:.1f}"
         for low, high in ranges
     ]
     rows.append([card, *cells])
-Table(["card", *vram_readings("L40S")], rows, "memory in 10^9 bytes")
+kit.Table(["card", *kit.vram_readings("L40S")], rows, "memory in 10^9 bytes")
 
 # %% experiment="this_gpu"
 if torch.cuda.is_available():
     device = torch.cuda.get_device_properties(0)
-    card = match_gpu(device.name, device.total_memory)
+    card = kit.match_gpu(device.name, device.total_memory)
     print(
         f"This machine: {device.name}. "
         f"torch sees {device.total_memory / 2**30:.2f} GiB."
@@ -215,7 +212,7 @@ if torch.cuda.is_available():
             "The table above has no such card. Its numbers are for comparison only."
         )
     else:
-        low, high = vram_readings(card)["torch"]
+        low, high = kit.vram_readings(card)["torch"]
         print(
             f"The table says {low / 2**30:.2f} to {high / 2**30:.2f} GiB "
             f"for {card}."
@@ -248,8 +245,8 @@ else:
 #   with the weights? You may enter 0, or estimate a number. The check accepts any number up to a
 #   limit, which grows with `n_tokens`. In section 9 you explain your number.
 #
-# `vram_readings("H100-SXM")` gives two numbers of bytes for each of the four names: the lowest and
-# the highest.
+# `kit.vram_readings("H100-SXM")` gives two numbers of bytes for each of the four names: the lowest
+# and the highest.
 
 # %% answer="largest_on_80_gb" points=1
 largest_on_80_gb = {
@@ -340,9 +337,9 @@ one_cell = {
 # %% experiment="kv_growth"
 cards = {}
 for card in ("L4", "L40S", "H100-SXM"):
-    total = vram_readings(card)["driver"][0]
+    total = kit.vram_readings(card)["driver"][0]
     cards[f"{card}, {total / 1e9:.0f} GB"] = total
-kv_growth(
+lab.figures.kv_growth(
     [ModelShape.of(f"Qwen/{m}") for m in FAMILY],
     kv_cache_bytes,
     cards,
@@ -422,7 +419,7 @@ scaling = {
 # Then choose Qwen3-32B and an L40S. Which helps more, weights of 1 byte or a shorter text?
 
 # %% experiment="calculator"
-widgets.vram_calculator(weight_bytes, kv_cache_bytes)
+lab.widget.vram_calculator(weight_bytes, kv_cache_bytes)
 
 # %% [markdown]
 # ## 11. The result
@@ -431,7 +428,7 @@ widgets.vram_calculator(weight_bytes, kv_cache_bytes)
 # How long may each conversation become?
 
 # %% experiment="result"
-card_bytes, rows = vram_readings("L4")["driver"][0], []
+card_bytes, rows = kit.vram_readings("L4")["driver"][0], []
 for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B"):
     shape = ModelShape.of(name)
     n_tokens = longest_sequence(
@@ -441,7 +438,7 @@ for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B"):
         batch_size=8,
     )
     rows.append([name, f"{shape.n_params / 1e9:.1f}B", n_tokens])
-Table(
+kit.Table(
     ["model", "parameters", "tokens of each sequence"], rows, "8 sequences on an L4"
 )
 

@@ -43,34 +43,16 @@
 
 # %% given="setup"
 import statistics
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy
 import torch
-from IPython.display import Markdown, display
-from torch import Tensor
 
-from labkit import zoo
-from labkit.checks import Checker
-from labkit.labs.throughput import experiments, figures, tables
-from labkit.labs.throughput import widget as roofline_widget
-from labkit.measuring import device
-from labkit.measuring.bench import Bench
-from labkit.measuring.bounds import machine_of
-from labkit.measuring.device import memory_errors_alive
-from labkit.measuring.machine import ready, use_one_thread
-from labkit.measuring.physics import refusals
-from labkit.measuring.profiles import profile, short
-from labkit.measuring.records import Provenance, Recorder, recorded_results
-from labkit.measuring.roofline import ModelWork, pass_floor
-from labkit.measuring.tables import Table
-from labkit.models.facts import data_path
+from labkit import kit
+from labkit.labs import throughput as lab
 
-use_one_thread()  # several threads wait for each other when the machine is busy
-check = Checker("throughput", globals())
-print(ready())
+check = kit.start("throughput", globals())
 
 # %% [markdown]
 # ## 1. A timer
@@ -96,11 +78,14 @@ print(ready())
 
 # %% exercise="labkit.throughput:time_runs" points=2
 
+# %% given="clock"
+import time
+
 # %% experiment="cold_and_warm"
-loaded = zoo.load("tiny-target", profile="cpu")
+loaded = kit.zoo.load("tiny-target", profile="cpu")
 tokens = torch.randint(loaded.vocab_size, (4, 64))
 times_s = time_runs(
-    lambda: loaded.model(tokens), time.perf_counter, device.synchronize, 0, 8
+    lambda: loaded.model(tokens), time.perf_counter, kit.device.synchronize, 0, 8
 )
 print("eight forward passes, in ms:", [round(1e3 * each, 1) for each in times_s])
 print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
@@ -115,13 +100,13 @@ print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 
 # %% experiment="first_runs"
 rows = {}
-for record in recorded_results("throughput-*.jsonl").values():
+for record in kit.recorded_results("throughput-*.jsonl").values():
     for row in record.of("output_sweep"):
         if row.is_ok:
             ratio = f"{row.counts['first_s'] / row.time_s:.1f}"
             rows.setdefault(row.n_new, []).append(ratio)
-headings = ["new tokens", *recorded_results("throughput-*.jsonl")]
-Table(headings, [[n, *r] for n, r in rows.items()], "first run / median")
+headings = ["new tokens", *kit.recorded_results("throughput-*.jsonl")]
+kit.Table(headings, [[n, *r] for n, r in rows.items()], "first run / median")
 
 # %% [markdown]
 # ## 2. Exactly so many tokens
@@ -166,6 +151,10 @@ for n_new in (1, 5, 20):
 # 3. Free the memory at a place where the exception no longer exists.
 
 
+# %% given="alive"
+from labkit.kit import memory_errors_alive
+
+
 # %% experiment="what_an_exception_holds"
 def too_much():
     buffer = bytearray(10_000_000)
@@ -206,7 +195,7 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # Now your functions measure real models. The file `my_throughput.jsonl` stores each row with its
 # raw samples. The first line of the file says where they come from. If you run the cell again, it
 # continues where it stopped, and measures what had no room in memory. Delete the file to start
-# again. `profile()` has the models and sizes for your machine.
+# again. `kit.profile()` has the models and sizes for your machine.
 #
 # There are four experiments:
 #
@@ -216,9 +205,9 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # * `forward_by_batch` times one pass over 256 tokens and varies the batch size.
 #
 # The models for a GPU have random weights: nothing is downloaded, and the times are the same. The
-# first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `short(profile())` measures
-# only some of the points, which takes about a minute on a CPU. If you have time, replace it by
-# `profile()`: this measures all of them.
+# first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `kit.short(kit.profile())`
+# measures only some of the points, which takes about a minute on a CPU. If you have time, replace
+# it by `kit.profile()`: this measures all of them.
 #
 # Each experiment prints two tables, one with times and one with rates:
 #
@@ -234,20 +223,20 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # | `MFU` | model FLOPs utilisation: the model's FLOPs per second as a share of the machine's peak |
 
 # %% experiment="measure"
-setting = short(profile())
-here = Provenance.here(setting, "lab 02_throughput")
-recorder = Recorder("my_throughput.jsonl", here)
-harness = experiments.Harness(time_runs, generate_fixed, sweep)
-bench = Bench(setting, recorder, harness, point_s=2.0)
+setting = kit.short(kit.profile())
+here = kit.Provenance.here(setting, "lab 02_throughput")
+recorder = kit.Recorder("my_throughput.jsonl", here)
+harness = lab.experiments.Harness(time_runs, generate_fixed, sweep)
+bench = kit.Bench(setting, recorder, harness, point_s=2.0)
 print(here)
-for experiment in experiments.EXPERIMENTS.values():
+for experiment in lab.experiments.EXPERIMENTS.values():
     experiment(bench)
 mine = recorder.record()
 print(recorder)
 
 # %% experiment="tables"
-for name in experiments.EXPERIMENTS:
-    display(tables.table(mine, name))
+for name in lab.experiments.EXPERIMENTS:
+    display(lab.tables.table(mine, name))
 
 # %% [markdown]
 # The figures show a record of an H200 first, and then yours. Points are medians. Bars show the
@@ -255,11 +244,11 @@ for name in experiments.EXPERIMENTS:
 # computing take at least. No correct measurement lies in the grey area.
 
 # %% experiment="sweep_figures"
-records = {"yours": mine, **recorded_results("throughput-*.jsonl")}
-figures.input_sweep(records["throughput-h200"])
+records = {"yours": mine, **kit.recorded_results("throughput-*.jsonl")}
+lab.figures.input_sweep(records["throughput-h200"])
 
 # %% experiment="own_input_figure"
-figures.input_sweep(records["yours"])
+lab.figures.input_sweep(records["yours"])
 
 # %% [markdown]
 # Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
@@ -268,20 +257,20 @@ figures.input_sweep(records["yours"])
 # only 80 GB. You need not run it. Compare the columns "predicted" and "measured".
 
 # %% experiment="smaller_cards"
-cut = recorded_results("memory-*.jsonl").values()
-tables.memory_table(records["throughput-h200"], cut, (24, 80))
+cut = kit.recorded_results("memory-*.jsonl").values()
+lab.tables.memory_table(records["throughput-h200"], cut, (24, 80))
 
 # %% experiment="output_figure"
-figures.output_sweep(records["throughput-h200"])
+lab.figures.output_sweep(records["throughput-h200"])
 
 # %% experiment="own_output_figure"
-figures.output_sweep(records["yours"])
+lab.figures.output_sweep(records["yours"])
 
 # %% experiment="forward_figure"
-figures.forward_by_batch(records["throughput-h200"])
+lab.figures.forward_by_batch(records["throughput-h200"])
 
 # %% experiment="own_forward_figure"
-figures.forward_by_batch(records["yours"])
+lab.figures.forward_by_batch(records["yours"])
 
 # %% [markdown]
 # ## 6. Prefill and step
@@ -309,7 +298,7 @@ for name, record in records.items():
     )
     times = f"{1e3 * prefill_s:.1f}", f"{1e3 * step_s:.2f}", f"{r_squared:.4f}"
     fits.append([name, rows[0].model, *times])
-Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
+kit.Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 
 # %% [markdown]
 # Look at the H200. By its fitted line, the prefill takes 7 ms. But the run with one new token took
@@ -362,12 +351,12 @@ Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 # cell prints the heads of each model.
 
 # %% experiment="three_models_table"
-for name in recorded_results("throughput-*.jsonl"):
+for name in kit.recorded_results("throughput-*.jsonl"):
     print(name)
-    display(tables.table(records[name], "three_models"))
+    display(lab.tables.table(records[name], "three_models"))
     for role in ("small", "medium", "older"):
-        model = profile(records[name].provenance.profile).roles[f"sweep-{role}"]
-        s = ModelWork.of(model).shape
+        model = kit.profile(records[name].provenance.profile).roles[f"sweep-{role}"]
+        s = kit.ModelWork.of(model).shape
         heads = f"{s.n_heads} query heads, {s.n_kv_heads} KV heads"
         print(f"{role}: {model}, {s.n_layers} layers, {heads}")
 
@@ -399,17 +388,17 @@ three_models = {
 
 # %% experiment="floors"
 def layers_and_floor(record, role, n_new, n_cached, batch_size):
-    model = profile(record.provenance.profile).roles[role]
-    machine, _ = machine_of(record)
-    floor = pass_floor(
+    model = kit.profile(record.provenance.profile).roles[role]
+    machine, _ = kit.machine_of(record)
+    floor = kit.pass_floor(
         machine, model, n_new, n_cached, batch_size, record.provenance.dtype
     )
-    return ModelWork.of(model).shape.n_layers, floor
+    return kit.ModelWork.of(model).shape.n_layers, floor
 
 
 rows = []
-for name in recorded_results("throughput-*.jsonl"):
-    batch_size = profile(records[name].provenance.profile).sweep_batch_size
+for name in kit.recorded_results("throughput-*.jsonl"):
+    batch_size = kit.profile(records[name].provenance.profile).sweep_batch_size
     longest = max(
         row.n_input for row in records[name].of("input_sweep") if row.is_ok
     )
@@ -423,7 +412,7 @@ for name in recorded_results("throughput-*.jsonl"):
         n_layers, floor = layers_and_floor(records[name], *sizes)
         floors_ms = (1e3 * floor.moving_s, 1e3 * floor.computing_s)
         rows.append([name, region, n_layers, *(f"{ms:.3f}" for ms in floors_ms)])
-Table(["record", "case", "layers", "moving ms", "computing ms"], rows)
+kit.Table(["record", "case", "layers", "moving ms", "computing ms"], rows)
 
 # %% answer="which_limit" points=1
 which_limit = {
@@ -445,7 +434,7 @@ which_limit = {
 # measurement, and with what the machine can do. `"machine"` is `"CPU"`, the name of your card as in
 # lab 1, or `"another GPU"`. For a row that did not run, write `"out of memory"` or `"skipped"`. Three
 # rows must have run. If the GPU has no room for them, measure on the CPU: in section 5, write
-# `profile("cpu")` for `profile()`, and another file name.
+# `kit.profile("cpu")` for `kit.profile()`, and another file name.
 
 # %% experiment="table_to_paste"
 rows = {row.n_new: row for row in mine.of("output_sweep")}
@@ -454,7 +443,7 @@ again_row = max(
     key=lambda row: row.n_new,
     default=None,
 )
-again_s = experiments.measured_again(bench, again_row) if again_row else []
+again_s = lab.experiments.measured_again(bench, again_row) if again_row else []
 size = f"batch of {setting.sweep_batch_size}, 64 in"
 print(f"{setting.roles['sweep-medium']} on {here.device}, {here.dtype}, {size}")
 for n, row in rows.items():
@@ -495,7 +484,7 @@ my_table = {
 
 # %% experiment="physics_gate"
 for name, record in records.items():
-    found = refusals(record)
+    found = kit.refusals(record)
     print(
         f"{name}: {len(record.rows)} rows, {len(found)} rejected",
         *found,
@@ -514,7 +503,10 @@ for name, record in records.items():
 # judged after you hand in.
 
 # %% experiment="read_the_report"
-Markdown(data_path("flawed_report.md").read_text(encoding="utf-8"))
+display(
+    {"text/markdown": kit.data_path("flawed_report.md").read_text("utf-8")},
+    raw=True,
+)
 
 # %% answer="flawed_report" points=1.5
 flawed_report = {
@@ -539,7 +531,7 @@ flawed_report = {
 # reach the ridge? (This question gives no points.)
 
 # %% experiment="roofline_widget"
-roofline_widget.roofline_explorer(mine)
+lab.widget.roofline_explorer(mine)
 
 # %% [markdown]
 # ### Other machines
@@ -548,7 +540,7 @@ roofline_widget.roofline_explorer(mine)
 # decode step and of a prefill, and the ridge point. The numbers are floors, not measurements.
 
 # %% experiment="other_cards"
-tables.cards_table("Qwen/Qwen3-8B")
+lab.tables.cards_table("Qwen/Qwen3-8B")
 
 # %% [markdown]
 # ### Written answer: other people's numbers

@@ -41,33 +41,11 @@ from bisect import bisect_right
 from collections.abc import Container, Sequence
 from itertools import pairwise
 
-from IPython.display import display
+from labkit import kit
+from labkit.kit import ModelWork, Roofline, pass_floor
+from labkit.labs import cache_benchmark as lab
 
-from labkit.checks import Checker
-from labkit.labs.cache_benchmark import figures as cache_figures
-from labkit.labs.cache_benchmark import widget as cache_widget
-from labkit.labs.cache_benchmark.experiments import (
-    cache_or_not,
-    invalidation,
-    multi_turn,
-    offload,
-)
-from labkit.labs.cache_benchmark.prompts import edited_prompts
-from labkit.labs.cache_benchmark.records import curve, predicted_curve, settings_of
-from labkit.measuring.bench import Bench, roofline
-from labkit.measuring.machine import ready, use_one_thread
-from labkit.measuring.profiles import profile
-from labkit.measuring.records import Provenance, Recorder, recorded_results
-from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
-from labkit.measuring.tables import Table
-from labkit.memory import kv_bytes_per_token, longest_sequence, weight_bytes
-from labkit.models.shapes import ModelShape
-from labkit.zoo.choose import kit_tokenizer
-
-RECORDS = recorded_results("cache-*.jsonl")
-use_one_thread()  # several threads wait for each other when the machine is busy
-check = Checker("cache_benchmark", globals())
-print(ready())
+check = kit.start("cache_benchmark", globals())
 
 # %% [markdown]
 # ## 1. Passes
@@ -117,7 +95,7 @@ for name in ("Llama-3.1-8B", "Llama-3.2-1B", "Llama-2-7b-hf"):
 headings = [
     f"{what} {how} cache" for what in ("TFLOP", "TB") for how in ("without", "with")
 ]
-Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
+kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 
 # %% [markdown]
 # ## 3. Seconds
@@ -206,17 +184,18 @@ four_settings = {
 # again, it continues where it stopped, and measures what had no room in memory.
 
 # %% experiment="measure"
-here = profile()
-recorder = Recorder("cache-here.jsonl", Provenance.here(here, "lab 3"))
-roofline(Bench(here, recorder))
+here = kit.profile()
+recorder = kit.Recorder("cache-here.jsonl", kit.Provenance.here(here, "lab 3"))
+kit.roofline(kit.Bench(here, recorder))
 longest, seconds = (128, 8) if here.device == "cuda" else (64, 2)
 limits = {"longest": longest, "seconds_per_curve": seconds, "longest_run_s": 15}
-for row in cache_or_not(here, **limits, is_done=recorder.is_done):
+for row in lab.experiments.cache_or_not(here, **limits, is_done=recorder.is_done):
     recorder.save(row)
     if row.experiment == "one_token_pass" and row.is_ok:
         print(
             f"{row.setting}: {row.model}, one token takes {1e3 * row.time_s:.2f} ms"
         )
+RECORDS = kit.recorded_results("cache-*.jsonl")
 records = {**RECORDS, "here": recorder.record()}
 print(recorder)
 
@@ -227,30 +206,30 @@ print(recorder)
 # constant time per token is a straight line.
 
 # %% experiment="curves"
-cache_figures.with_and_without(records["here"], predicted_time_s, "log")
+lab.figures.with_and_without(records["here"], predicted_time_s, "log")
 
 # %% experiment="curves_log"
 others = ["smaller", "older"]
-cache_figures.with_and_without(records["here"], predicted_time_s, "log", others)
+lab.figures.with_and_without(records["here"], predicted_time_s, "log", others)
 
 # %% experiment="curves_h100"
-cache_figures.with_and_without(records["cache-h100"], predicted_time_s, "log")
+lab.figures.with_and_without(records["cache-h100"], predicted_time_s, "log")
 
 # %% experiment="residuals"
 rows = []
 for name, record in records.items():
-    for setting in settings_of(record):
+    for setting in lab.settings_of(record):
         for use_cache in (False, True):
-            lengths, expected = predicted_curve(
+            lengths, expected = lab.predicted_curve(
                 record, setting, use_cache, predicted_time_s
             )
-            _, measured = curve(record, setting, use_cache)
+            _, measured = lab.curve(record, setting, use_cache)
             how = "with" if use_cache else "without"
             if lengths:
                 times = f"{expected[-1]:.3g}", f"{measured[-1]:.3g}"
                 ratio = f"{measured[-1] / expected[-1]:.2f}"
                 rows.append([name, setting, how, lengths[-1], *times, ratio])
-Table(
+kit.Table(
     ["record", "setting", "cache", "new", "predicted s", "measured s", "ratio"],
     rows,
 )
@@ -293,7 +272,8 @@ Table(
 rows = []
 for name, record in records.items():
     curves = {
-        how: curve(record, "baseline", how == "with") for how in ("without", "with")
+        how: lab.curve(record, "baseline", how == "with")
+        for how in ("without", "with")
     }
     found = {
         how: dict(zip(n[1:], slopes(n, s), strict=True)) if len(n) > 1 else {}
@@ -305,16 +285,16 @@ for name, record in records.items():
         cells = [f"{1e3 * of[n]:.2f}" if n in of else None for of in found.values()]
         rows.append([name, f"up to {n}", *cells])
 display(
-    Table(
+    kit.Table(
         ["record", "new tokens", "without cache", "with cache"],
         rows,
         "ms per further token",
     )
 )
-cache_figures.slopes_by_length(records["cache-cpu"], slopes)
+lab.figures.slopes_by_length(records["cache-cpu"], slopes)
 
 # %% experiment="slopes_h100"
-cache_figures.slopes_by_length(records["cache-h100"], slopes)
+lab.figures.slopes_by_length(records["cache-h100"], slopes)
 
 # %% [markdown]
 # ### Question: what does the cache save?
@@ -440,7 +420,7 @@ mine = {
     "block_hashes": block_hashes,
     "longest_cached_prefix": longest_cached_prefix,
 }
-turns = list(multi_turn(here, **mine))
+turns = list(lab.experiments.multi_turn(here, **mine))
 plain, kept = (
     [row for row in turns if row.is_ok and row.use_cache == use_cache]
     for use_cache in (False, True)
@@ -460,9 +440,11 @@ for name, rows in {**conversations, "here": turns}.items():
         times = f"{1e3 * row.time_s:.0f} ms", f"{1e3 * without.time_s:.0f} ms"
         lines.append([name, row.setting, n_prompt, n_computed, *times])
 display(
-    Table(["record", "question", "prompt", "computed", "prefill", "without"], lines)
+    kit.Table(
+        ["record", "question", "prompt", "computed", "prefill", "without"], lines
+    )
 )
-cache_figures.prefill_by_round(turns)
+lab.figures.prefill_by_round(turns)
 
 # %% [markdown]
 # ### A space can break a cache
@@ -471,7 +453,7 @@ cache_figures.prefill_by_round(turns)
 # it, then with a space after it. Which of the three runs finds the fewest tokens?
 
 # %% experiment="small_edits"
-edits = {row.setting: row for row in invalidation(here, **mine)}
+edits = {row.setting: row for row in lab.experiments.invalidation(here, **mine)}
 for name in ("first", "same", "space before", "space after"):
     if not edits[name].is_ok:
         print(f"{name:<14}{edits[name].outcome}")
@@ -505,9 +487,10 @@ for name, record in RECORDS.items():
 # was found.
 
 # %% experiment="edited_tokens"
-tokenizer = kit_tokenizer("tiny-target")
+tokenizer = kit.kit_tokenizer("tiny-target")
 tokens = {
-    name: tokenizer(text)["input_ids"] for name, text in edited_prompts().items()
+    name: tokenizer(text)["input_ids"]
+    for name, text in lab.edited_prompts().items()
 }
 print({name: len(each) for name, each in tokens.items()})
 
@@ -577,7 +560,7 @@ else:
 # %% experiment="offloaded_steps"
 steps = {name: record.of("offload") for name, record in RECORDS.items()}
 lines = []
-for name, rows in {**steps, "here": list(offload(here))}.items():
+for name, rows in {**steps, "here": list(lab.experiments.offload(here))}.items():
     for row in rows:
         if not (rows[0].is_ok and row.is_ok):
             lines.append([name, row.setting, None, None, row.outcome])
@@ -594,7 +577,9 @@ for name, rows in {**steps, "here": list(offload(here))}.items():
             expected_s = max(resident_s, n_bytes / link_bandwidth)
         times = f"{1e3 * expected_s:.2f}", f"{1e3 * row.time_s / row.n_new:.2f}"
         lines.append([name, row.setting, f"{n_bytes / 1e6:.1f}", *times])
-Table(["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lines)
+kit.Table(
+    ["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lines
+)
 
 # %% [markdown]
 # On the H100, half of the layers are offloaded. A step without copies takes 18 ms, and the copies
@@ -638,7 +623,7 @@ offload_plan = {
 # 0. What changes?
 
 # %% experiment="growth"
-cache_widget.cache_growth(predicted_time_s, kv_bytes_per_token)
+lab.widget.cache_growth(predicted_time_s, kit.kv_bytes_per_token)
 
 # %% [markdown]
 # ## 8. The result

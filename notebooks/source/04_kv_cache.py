@@ -38,36 +38,17 @@
 # the queries, P the cached tokens, S = P + Q all keys, and T the tokens of one append.
 
 # %% given="setup"
-import itertools
 from collections.abc import Callable
-from functools import partial
+from itertools import cycle
 
 import torch
-from IPython.display import display
 from torch import Tensor
 
-from labkit.checks import Checker
-from labkit.labs.kv_cache.figures import cache_timing
-from labkit.labs.kv_cache.widget import store_player
-from labkit.measuring import timing
-from labkit.measuring.machine import device_for, ready, use_one_thread
-from labkit.measuring.tables import Table
-from labkit.models.transformer import (
-    GPT2_XL,
-    LayerCache,
-    Pick,
-    Transformer,
-    TransformerConfig,
-    causal_mask,
-    generate_uncached,
-    greedy,
-    masked_attention,
-    sampler,
-)
+from labkit import kit
+from labkit.kit import LayerCache, Pick, Transformer, greedy, masked_attention
+from labkit.labs import kv_cache as lab
 
-use_one_thread()  # several threads wait for each other when the machine is busy
-check = Checker("kv_cache", globals())
-print(ready())
+check = kit.start("kv_cache", globals())
 
 # %% [markdown]
 # ## The model we start from
@@ -81,7 +62,7 @@ print(ready())
 # | `model.embed(tokens, positions)` | (B Q), (Q,) to (B Q d_model) |
 # | `model.blocks` | the blocks, one per layer |
 # | `block.project(x)` | x (B Q d_model) to queries (B H Q D), keys and values (B Hkv Q D) |
-# | `causal_mask(n_tokens, device)` | (n_tokens n_tokens), row i is True for the tokens 0 to i |
+# | `kit.causal_mask(n_tokens, device)` | (n_tokens n_tokens), row i is True for the tokens 0 to i |
 # | `masked_attention(queries, keys, values, mask)` | mask (Q S), True where a query sees a key |
 # | `block.merge(x, attended)` | attended (B H Q D) to the next x |
 # | `model.unembed(x)` | to logits (B Q V) |
@@ -94,7 +75,7 @@ print(ready())
 
 # %% experiment="gpt2_xl"
 with torch.device("meta"):
-    gpt2_xl = Transformer(GPT2_XL)
+    gpt2_xl = Transformer(lab.GPT2_XL)
 print(f"{gpt2_xl.n_params / 1e6:,.2f}M parameters")
 
 # %% [markdown]
@@ -144,10 +125,10 @@ print(f"{gpt2_xl.n_params / 1e6:,.2f}M parameters")
 # holds for greedy decoding, and for sampling with the same seed.
 
 # %% experiment="equality"
-config = TransformerConfig(
+config = kit.TransformerConfig(
     n_layers=4, n_heads=8, n_kv_heads=2, d_model=256, vocab_size=512, n_context=512
 )
-device = device_for(8e9)  # the CPU where other programs fill the GPU
+device = kit.device_for(8e9)  # the CPU where other programs fill the GPU
 model = Transformer.random(config, torch.Generator(device).manual_seed(0))
 prompt = torch.randint(config.vocab_size, (2, 12), device=device)
 
@@ -157,14 +138,14 @@ def step(tokens, past):
 
 
 def seeded_sampler(seed):
-    return sampler(torch.Generator(device).manual_seed(seed))
+    return kit.sampler(torch.Generator(device).manual_seed(seed))
 
 
 for name, make_pick in (
     ("greedy", lambda: greedy),
     ("sampled", lambda: seeded_sampler(1)),
 ):
-    plain = generate_uncached(model, prompt, 40, make_pick())
+    plain = kit.generate_uncached(model, prompt, 40, make_pick())
     with_cache = generate(step, prompt, 40, make_pick(), n_context=config.n_context)
     n_same = (plain == with_cache).sum()
     print(f"{name}: {n_same} of {plain.numel()} tokens are the same")
@@ -182,7 +163,7 @@ rows = []
 for n_prompt, n_new in [(1, 1), (1, 512), (32, 128), (1000, 10), (32_000, 512)]:
     counts = [tokens_processed(n_prompt, n_new, cached) for cached in (False, True)]
     rows.append([n_prompt, n_new, *counts, f"{counts[0] / counts[1]:.1f}"])
-Table(
+kit.Table(
     ["prompt", "new", "without cache", "with cache", "ratio"],
     rows,
     "tokens processed",
@@ -241,7 +222,7 @@ print(f"arena:         {n_bytes[2]:12,} bytes in {len(arenas_seen)} tensors")
 arena = ArenaCache(
     config.n_layers, 2, config.n_kv_heads, config.head_dim, 64, device=device
 )
-layers = itertools.cycle(range(config.n_layers))
+layers = cycle(range(config.n_layers))
 
 
 def attend_in_arena(queries, keys, values, past):
@@ -267,7 +248,7 @@ for i in range(40 + prompt.shape[1] - 1):
         arena.rewind(5)
     if i >= prompt.shape[1] - 1:
         tokens = torch.cat([tokens, greedy(logits[:, -1])[:, None]], dim=1)
-same = tokens == generate_uncached(model, prompt, 40)
+same = tokens == kit.generate_uncached(model, prompt, 40)
 print(f"{same.sum()} of {same.numel()} tokens are those of the uncached run")
 
 # %% [markdown]
@@ -352,7 +333,7 @@ rows = [
     ["places in blocks of 16", n_taken],
     ["places in an arena of 512 for each", 512 * len(lengths)],
 ]
-Table(["what", "tokens"], rows)
+kit.Table(["what", "tokens"], rows)
 
 # %% [markdown]
 # ### Arena, pages and concatenation, by the clock
@@ -405,9 +386,9 @@ def run_pages():
 
 
 ways = {"concatenation": run_concatenation, "arena": run_arena, "pages": run_pages}
-store_times = timing.time_in_turns(ways, title="stores", n_repeats=7)
+store_times = kit.timing.time_in_turns(ways, title="stores", n_repeats=7)
 rows = [[way, f"{1e6 * store_times[way].median_s / n_steps:.0f}"] for way in ways]
-Table(
+kit.Table(
     ["store", "µs per token"],
     rows,
     f"one layer on {device}, {n_cached:,} tokens cached",
@@ -421,7 +402,7 @@ Table(
 # forgotten one. Change the block size, and see how many places of the last blocks stay empty.
 
 # %% experiment="stores"
-store_player(ArenaCache, RingCache, PagedCache)
+lab.store_player(ArenaCache, RingCache, PagedCache)
 
 # %% [markdown]
 # ## 8. What the cache saves, by the clock
@@ -434,12 +415,12 @@ store_player(ArenaCache, RingCache, PagedCache)
 
 # %% experiment="cache_timing"
 if device == "cuda":
-    larger = TransformerConfig(16, 16, 4, 2048, 32_000, 1024)
-    smaller = TransformerConfig(16, 16, 4, 256, 32_000, 1024)
+    larger = kit.TransformerConfig(16, 16, 4, 2048, 32_000, 1024)
+    smaller = kit.TransformerConfig(16, 16, 4, 256, 32_000, 1024)
     new_lengths = [1, 8, 32, 64, 128]
 else:
-    larger = TransformerConfig(4, 8, 2, 256, 512, 256)
-    smaller = TransformerConfig(4, 8, 2, 32, 512, 256)
+    larger = kit.TransformerConfig(4, 8, 2, 256, 512, 256)
+    smaller = kit.TransformerConfig(4, 8, 2, 32, 512, 256)
     new_lengths = [1, 4, 16, 32, 64, 128]
 n_prompt = 32
 
@@ -455,13 +436,15 @@ def time_generation(config):
         return forward_cached(model, tokens, past, attend_cached)
 
     ways = {
-        "without": lambda n: generate_uncached(model, tokens, n),
+        "without": lambda n: kit.generate_uncached(model, tokens, n),
         "with": lambda n: generate(step, tokens, n),
     }
     runs = {
-        (way, n): partial(run, n) for n in new_lengths for way, run in ways.items()
+        (way, n): lambda run=run, n=n: run(n)
+        for n in new_lengths
+        for way, run in ways.items()
     }
-    times = timing.time_in_turns(
+    times = kit.timing.time_in_turns(
         runs, n_repeats=7, title=f"d_model {config.d_model}"
     )
     return [[times[way, n] for n in new_lengths] for way in ways]
@@ -487,16 +470,16 @@ for i, n in enumerate(new_lengths):
         [n, f"{token_ratios[i]:.1f}", f"{ratio:.2f}", f"{small_ratios[i]:.2f}"]
     )
 headings = ["new tokens", "tokens", "time", "time, smaller model"]
-display(Table(headings, rows, "without cache divided by with cache"))
+display(kit.Table(headings, rows, "without cache divided by with cache"))
 print(f"{new_lengths[-1]} new tokens without cache: {uncached[-1]}")
 print(f"{new_lengths[-1]} new tokens with cache:    {cached[-1]}")
-cache_timing(
+lab.cache_timing(
     new_lengths,
     uncached,
     cached,
     token_ratios,
     small_ratios,
-    timing.machine(device),
+    kit.timing.machine(device),
 )
 
 # %% [markdown]

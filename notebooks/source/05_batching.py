@@ -38,46 +38,15 @@
 
 # %% given="setup"
 import random
-import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache
 from itertools import islice
 from typing import Any
 
-from IPython.display import display
+from labkit import kit
+from labkit.labs import batching as lab
 
-from labkit.batching import LOOK_AHEAD
-from labkit.checks import Checker
-from labkit.labs.batching import pauses, timeline
-from labkit.labs.batching.checks.partners import BatchByBatchDecode
-from labkit.labs.batching.chunked import serve_chunked
-from labkit.labs.batching.driver import ORDERS, serve
-from labkit.labs.batching.metrics import Formulas, mean_ttft_md1, summarize
-from labkit.labs.batching.policies import POLICIES, StaticDecodeLoop
-from labkit.labs.batching.real.one_process import generate_alone, serve_real
-from labkit.labs.batching.real.two_processes import serve_in_two_processes
-from labkit.labs.batching.replay import in_words
-from labkit.labs.batching.rules import faults
-from labkit.labs.batching.widget import batching_player
-from labkit.labs.batching.workload import (
-    FixedCosts,
-    Job,
-    RooflineCosts,
-    Setup,
-    exponential_lengths,
-    poisson,
-)
-from labkit.measuring.machine import ready, use_one_thread
-from labkit.measuring.roofline import ModelWork, Roofline
-from labkit.measuring.tables import Table
-from labkit.memory import kv_bytes_per_token
-from labkit.models.prompts import prompts
-from labkit.models.shapes import ModelShape
-
-use_one_thread()  # several threads wait for each other when the machine is busy
-check = Checker("batching", globals())
-print(ready())
+check = kit.start("batching", globals())
 
 # %% [markdown]
 # ## 1. One step for many
@@ -88,10 +57,10 @@ print(ready())
 # cache. How much time does each further request cost?
 
 # %% experiment="one_step"
-costs = RooflineCosts(
-    Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B")
+costs = lab.RooflineCosts(
+    kit.Roofline.of("H200-SXM"), kit.ModelWork.of("meta-llama/Llama-3.1-8B")
 )
-kv_bytes = kv_bytes_per_token(ModelShape.of("meta-llama/Llama-3.1-8B"))
+kv_bytes = kit.kv_bytes_per_token(kit.ModelShape.of("meta-llama/Llama-3.1-8B"))
 rows = []
 for n in (1, 4, 16, 64, 256, 1024):
     step_s = costs.decode_s(n, n * 512)
@@ -99,7 +68,7 @@ for n in (1, 4, 16, 64, 256, 1024):
     rows.append(
         [n, f"{1e3 * step_s:.2f}", f"{n / step_s:,.0f}", f"{caches_gb:.1f}"]
     )
-Table(
+kit.Table(
     [
         "requests of 512 tokens",
         "one step, ms",
@@ -183,7 +152,7 @@ for states in (
 ):
     answers = has_prefill_requests(states), has_decode_requests(states)
     rows.append([", ".join(states) or "none", *map(str, answers)])
-Table(["states", "prompts to compute", "tokens to make"], rows)
+kit.Table(["states", "prompts to compute", "tokens to make"], rows)
 
 # %% [markdown]
 # ## 4. Does it fit?
@@ -311,6 +280,9 @@ print(
 # A loop earns at most half of the points if it does not make batches of similar prompts, or is not
 # fair. The same holds if it breaks a limit of a server, or refuses what could be served.
 
+# %% given="look_ahead"
+from labkit.batching import LOOK_AHEAD
+
 # %% exercise="labkit.batching:PrefillLoop" points=3
 
 # %% [markdown]
@@ -321,20 +293,22 @@ print(
 
 # %% experiment="prefill_alone"
 few_jobs = [
-    Job(0, n_input=30, max_new=6),
-    Job(1, n_input=28, max_new=3),
-    Job(2, n_input=31, max_new=9),
-    Job(3, n_input=60, max_new=2),
-    Job(4, n_input=12, max_new=5, arrival_s=2),
-    Job(5, n_input=14, max_new=1, arrival_s=3),
-    Job(6, n_input=900, max_new=7, arrival_s=3),
-    Job(7, n_input=20, max_new=8, arrival_s=4),
+    lab.Job(0, n_input=30, max_new=6),
+    lab.Job(1, n_input=28, max_new=3),
+    lab.Job(2, n_input=31, max_new=9),
+    lab.Job(3, n_input=60, max_new=2),
+    lab.Job(4, n_input=12, max_new=5, arrival_s=2),
+    lab.Job(5, n_input=14, max_new=1, arrival_s=3),
+    lab.Job(6, n_input=900, max_new=7, arrival_s=3),
+    lab.Job(7, n_input=20, max_new=8, arrival_s=4),
 ]
-small = Setup(
+small = lab.Setup(
     prefill_batch=3, prefill_capacity=200, decode_batch=3, decode_capacity=120
 )
-by_hand = FixedCosts(prefill=2, decode=1, transfer=0.5)
-alone = serve(few_jobs, small, PrefillLoop(), BatchByBatchDecode(), costs=by_hand)
+by_hand = lab.FixedCosts(prefill=2, decode=1, transfer=0.5)
+alone = lab.serve(
+    few_jobs, small, PrefillLoop(), lab.BatchByBatchDecode(), costs=by_hand
+)
 lines = [
     event
     for event in alone.log
@@ -373,8 +347,9 @@ print(alone.stopped or "The run came to its end.")
 # %% [markdown]
 # ## 7. A run
 #
-# `serve` in `labkit.labs.batching.driver` runs both loops. Each server has a clock; each prefill
-# or step moves the clock on by the duration of the work. Without its bookkeeping, `serve` is
+# `lab.serve` in `labkit.labs.batching.driver` runs both loops. Each server has a clock; each
+# prefill or step moves the clock on by the duration of the work. Without its bookkeeping,
+# `lab.serve` is
 #
 # ```python
 # while some request is neither finished nor refused:
@@ -383,13 +358,13 @@ print(alone.stopped or "The run came to its end.")
 #     loops[server].step(server)       # yours
 # ```
 #
-# (The condition is that of `has_decode_requests`; `serve` reads it from the log.) If a loop does
-# nothing, it is called again when something may have changed. If both loops do nothing and no
-# request is coming, the run stops and says so. Here are the eight requests again, with both of
-# your loops:
+# (The condition is that of `has_decode_requests`; `lab.serve` reads it from the log.) If a loop
+# does nothing, it is called again when something may have changed. If both loops do nothing and no
+# request is coming, the run stops and says so. Here are the eight requests again, with both of your
+# loops:
 
 # %% experiment="first_run"
-first_run = serve(few_jobs, small, PrefillLoop(), DecodeLoop(), costs=by_hand)
+first_run = lab.serve(few_jobs, small, PrefillLoop(), DecodeLoop(), costs=by_hand)
 lines = sorted(
     (event for event in first_run.log if event.what != "step"),
     key=lambda event: event.begin_s,
@@ -401,32 +376,34 @@ print(*lines[:30], "...", sep="\n")
 # does request 5 never appear on the decode server?
 
 # %% experiment="first_timeline"
-timeline.draw(first_run, "Eight requests on small servers")
+lab.timeline.draw(first_run, "Eight requests on small servers")
 
 # %% [markdown]
 # ### In any order
 #
 # In real use the loops are two processes, and their steps come in any order. A loop must be right
-# in every order. So `serve` can also let one loop run as far as it can, or choose a loop at random
-# at each turn. `faults` finds broken rules in a log, each by its name.
+# in every order. So `lab.serve` can also let one loop run as far as it can, or choose a loop at
+# random at each turn. `lab.faults` finds broken rules in a log, each by its name.
 
 # %% experiment="orders"
 rng = random.Random(0)
-crowd = [Job(i, rng.choice([20, 22, 60]), rng.randint(1, 12)) for i in range(40)]
-tight = Setup(
+crowd = [
+    lab.Job(i, rng.choice([20, 22, 60]), rng.randint(1, 12)) for i in range(40)
+]
+tight = lab.Setup(
     prefill_batch=4,
     prefill_capacity=200,
     decode_batch=6,
     decode_capacity=200,
     storage=180,
 )
-for order in ORDERS:
+for order in lab.ORDERS:
     seeds = range(100 if order == "random" else 1)
     runs = [
-        serve(crowd, tight, PrefillLoop(), DecodeLoop(), order=order, seed=i)
+        lab.serve(crowd, tight, PrefillLoop(), DecodeLoop(), order=order, seed=i)
         for i in seeds
     ]
-    broken = {name for run in runs for name in faults(run)}
+    broken = {name for run in runs for name in lab.faults(run)}
     rules = ", ".join(broken) or "none"
     print(f"{order:<15}{len(runs):>4} runs; rules broken: {rules}")
 
@@ -453,9 +430,9 @@ class Forgetful:
         """Does nothing."""
 
 
-run = serve(few_jobs[:3], small, PrefillLoop(), Forgetful(), costs=by_hand)
-for name, fault in faults(run).items():
-    print(f"{name}: {in_words(run, fault, n_lines=5)}\n")
+run = lab.serve(few_jobs[:3], small, PrefillLoop(), Forgetful(), costs=by_hand)
+for name, fault in lab.faults(run).items():
+    print(f"{name}: {lab.in_words(run, fault, n_lines=5)}\n")
 
 # %% [markdown]
 # ### At scale
@@ -465,17 +442,19 @@ for name, fault in faults(run).items():
 
 # %% experiment="h200_timeline"
 rng = random.Random(0)
-answers = exponential_lengths(200, 60, rng)
-jobs = poisson(24, 60, rng, n_input=range(200, 1800), n_output=answers, known=False)
-two_cards = Setup(
+answers = lab.exponential_lengths(200, 60, rng)
+jobs = lab.poisson(
+    24, 60, rng, n_input=range(200, 1800), n_output=answers, known=False
+)
+two_cards = lab.Setup(
     prefill_capacity=16_384,
     decode_capacity=24_000,
     decode_batch=8,
     tolerance=400,
     max_length=2048,
 )
-h200_run = serve(jobs, two_cards, PrefillLoop(), DecodeLoop(), costs=costs)
-timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
+h200_run = lab.serve(jobs, two_cards, PrefillLoop(), DecodeLoop(), costs=costs)
+lab.timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 
 # %% [markdown]
 # No client said how many tokens it wants, so each request reserves 2,048 tokens. In the picture,
@@ -492,23 +471,25 @@ timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 # computed.
 
 # %% experiment="real_model"
-texts = [prompt.text for prompt in prompts()[::3]]
+texts = [prompt.text for prompt in kit.prompts()[::3]]
 wanted = [16, 6, 24, 10, 14, 8, 12]
-real_setup = Setup(
+real_setup = lab.Setup(
     prefill_batch=4,
     prefill_capacity=1024,
     decode_batch=4,
     decode_capacity=1024,
     tolerance=32,
 )
-real_run, tokens = serve_real(
+real_run, tokens = lab.serve_real(
     texts, real_setup, PrefillLoop(), DecodeLoop(), max_new=wanted
 )
-alone = [generate_alone(text, n) for text, n in zip(texts, wanted, strict=True)]
+alone = [lab.generate_alone(text, n) for text, n in zip(texts, wanted, strict=True)]
 n_same = sum(tokens[i] == each for i, each in enumerate(alone))
 print(f"{n_same} of {len(texts)} requests have the tokens that they get alone")
-print(f"rules broken: {', '.join(faults(real_run)) or 'none'}")
-timeline.draw(real_run, "The tiny target, in one process: the servers take turns")
+print(f"rules broken: {', '.join(lab.faults(real_run)) or 'none'}")
+lab.timeline.draw(
+    real_run, "The tiny target, in one process: the servers take turns"
+)
 
 # %% [markdown]
 # Now the loops run in two processes, as they were designed to. Both work at the same time, and
@@ -516,13 +497,13 @@ timeline.draw(real_run, "The tiny target, in one process: the servers take turns
 # reach another process by `fork`. On other systems than Linux, the cell uses one process.)
 
 # %% experiment="two_processes"
-serve_split = serve_in_two_processes if sys.platform == "linux" else serve_real
+serve_split = lab.serve_in_two_processes if lab.CAN_FORK else lab.serve_real
 split_run, split_tokens = serve_split(
     texts, real_setup, PrefillLoop(), DecodeLoop(), max_new=wanted
 )
 n_same = sum(split_tokens[i] == each for i, each in enumerate(alone))
 print(f"{n_same} of {len(texts)} requests have the tokens that they get alone")
-timeline.draw(split_run, "The tiny target, in two processes")
+lab.timeline.draw(split_run, "The tiny target, in two processes")
 
 # %% [markdown]
 # ## 9. Length buckets
@@ -566,9 +547,11 @@ for link, bandwidth in links.items():
     share = f"{seconds / prefill_s:>5.0%} of computing it"
     print(f"  {link:<18}{1e3 * seconds:>7.1f} ms, {share}")
 for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
-    shape, work = ModelShape.of(model), ModelWork.of(model)
-    rate = 2000 / RooflineCosts(Roofline.of("H200-SXM"), work).prefill_s([2000])
-    need = rate * kv_bytes_per_token(shape)
+    shape, work = kit.ModelShape.of(model), kit.ModelWork.of(model)
+    rate = 2000 / lab.RooflineCosts(kit.Roofline.of("H200-SXM"), work).prefill_s(
+        [2000]
+    )
+    need = rate * kit.kv_bytes_per_token(shape)
     print(f"{model}: a card computes {rate:,.0f} tokens/s,")
     print(f"  which is {need / 1e9:.1f} GB/s of cache")
 
@@ -604,8 +587,8 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
 # `summarize` applies your three formulas to a whole run. It counts the rest from the log.
 
 # %% experiment="summary"
-mine = Formulas(latencies, goodput, padding_waste)
-summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine).table
+mine = lab.Formulas(latencies, goodput, padding_waste)
+lab.summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine).table
 
 # %% [markdown]
 # ### How much tolerance?
@@ -616,18 +599,18 @@ summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine).table
 
 # %% experiment="tolerances"
 rng = random.Random(1)
-burst = [Job(i, rng.randint(16, 256), max_new=1) for i in range(400)]
+burst = [lab.Job(i, rng.randint(16, 256), max_new=1) for i in range(400)]
 rows = []
 for tolerance in (0, 4, 16, 64, 240):
-    setup = Setup(prefill_batch=16, prefill_capacity=8192, tolerance=tolerance)
-    run = serve(burst, setup, PrefillLoop(), DecodeLoop(), costs=costs)
+    setup = lab.Setup(prefill_batch=16, prefill_capacity=8192, tolerance=tolerance)
+    run = lab.serve(burst, setup, PrefillLoop(), DecodeLoop(), costs=costs)
     result, n_batches = (
-        summarize(run, formulas=mine),
+        lab.summarize(run, formulas=mine),
         sum(1 for _ in run.events("prefill")),
     )
     cells = f"{result.padding_waste:.1%}", f"{1e3 * result.seconds:.0f} ms"
     rows.append([tolerance, n_batches, *cells])
-Table(["tolerance", "batches", "padding", "all prompts"], rows)
+kit.Table(["tolerance", "batches", "padding", "all prompts"], rows)
 
 # %% [markdown]
 # A little tolerance is best. All prompts take 821 ms with a tolerance of 4 tokens and 966 ms
@@ -641,17 +624,17 @@ Table(["tolerance", "batches", "padding", "all prompts"], rows)
 
 # %% experiment="known_queue"
 each_s = costs.prefill_s([2000])
-one_by_one, rows = Setup(prefill_batch=1, max_length=4096), []
+one_by_one, rows = lab.Setup(prefill_batch=1, max_length=4096), []
 for load in (0.2, 0.5, 0.8, 0.9):
     rate = load / each_s
-    jobs = poisson(6000, rate, random.Random(1), n_input=[2000], n_output=[1])
-    run = serve(jobs, one_by_one, PrefillLoop(), DecodeLoop(), costs=costs)
+    jobs = lab.poisson(6000, rate, random.Random(1), n_input=[2000], n_output=[1])
+    run = lab.serve(jobs, one_by_one, PrefillLoop(), DecodeLoop(), costs=costs)
     measured, known = (
-        summarize(run, formulas=mine).ttft_s.mean,
-        mean_ttft_md1(rate, each_s),
+        lab.summarize(run, formulas=mine).ttft_s.mean,
+        lab.mean_ttft_md1(rate, each_s),
     )
     rows.append([f"{load:.0%}", f"{1e3 * measured:.1f}", f"{1e3 * known:.1f}"])
-Table(["busy", "simulated, ms", "by the formula, ms"], rows, "mean TTFT")
+kit.Table(["busy", "simulated, ms", "by the formula, ms"], rows, "mean TTFT")
 
 # %% [markdown]
 # The simulator agrees with the formula within 2 %. Also, a server that is busy for 90 % of the time
@@ -665,8 +648,11 @@ Table(["busy", "simulated, ms", "by the formula, ms"], rows, "mean TTFT")
 # ms on average, or every 6 ms? And how long is the longest pause between two tokens?
 
 
+# %% given="cached"
+from functools import cache
+
 # %% experiment="separate_or_together"
-LONG = Setup(
+LONG = lab.Setup(
     prefill_capacity=20_000, decode_capacity=600_000, prefill_batch=4,
     decode_batch=64, max_length=8192, tolerance=64,
 )  # fmt: skip
@@ -674,26 +660,30 @@ LONG = Setup(
 
 def long_prompts(rate):
     """200 requests with long prompts, `rate` of them per second."""
-    answers = exponential_lengths(1000, 200, rng := random.Random(2))
+    answers = lab.exponential_lengths(1000, 200, rng := random.Random(2))
     lengths = {"n_input": range(3000, 5001), "n_output": answers}
-    return poisson(200, rate, rng, **lengths, known=False)
+    return lab.poisson(200, rate, rng, **lengths, known=False)
 
 
 @cache
 def separate(rate):
     """The run of two cards, one for each kind of work."""
-    return serve(long_prompts(rate), LONG, PrefillLoop(), DecodeLoop(), costs=costs)
+    return lab.serve(
+        long_prompts(rate), LONG, PrefillLoop(), DecodeLoop(), costs=costs
+    )
 
 
 @cache
 def together(rate):
     """The run of one of two cards that share the requests."""
     jobs = long_prompts(rate / 2)
-    return serve(jobs, LONG, PrefillLoop(), DecodeLoop(), costs=costs, shared=True)
+    return lab.serve(
+        jobs, LONG, PrefillLoop(), DecodeLoop(), costs=costs, shared=True
+    )
 
 
 def part_in_time(run, tpot_s):
-    result = summarize(run, (0.5, tpot_s), mine)
+    result = lab.summarize(run, (0.5, tpot_s), mine)
     return result.goodput / result.requests_per_s
 
 
@@ -706,12 +696,17 @@ def compare(ways):
             [rate, *(f"{part_in_time(run, ms / 1e3):.0%}" for run in of_rate)]
             for rate, of_rate in runs.items()
         ]
-        display(Table(headings, in_time, f"requests in time, {ms} ms per token"))
+        display(
+            kit.Table(headings, in_time, f"requests in time, {ms} ms per token")
+        )
     paused = [
-        [rate, *(f"{1e3 * pauses.longest_pause_s(run):.1f} ms" for run in of_rate)]
+        [
+            rate,
+            *(f"{1e3 * lab.pauses.longest_pause_s(run):.1f} ms" for run in of_rate),
+        ]
         for rate, of_rate in runs.items()
     ]
-    return Table(headings, paused, "the longest pause between two tokens")
+    return kit.Table(headings, paused, "the longest pause between two tokens")
 
 
 compare([separate, together])
@@ -740,11 +735,13 @@ compare([separate, together])
 @cache
 def chunked(rate):
     """The run of one of two cards that share the requests; prompts in pieces."""
-    return serve_chunked(long_prompts(rate / 2), LONG, costs, budget=512)
+    return lab.serve_chunked(long_prompts(rate / 2), LONG, costs, budget=512)
 
 
 display(compare([separate, together, chunked]))
-pauses.draw_pauses({way.__name__: way(12) for way in (separate, together, chunked)})
+lab.pauses.draw_pauses(
+    {way.__name__: way(12) for way in (separate, together, chunked)}
+)
 
 # %% [markdown]
 # At 12 requests per second the longest pause is 8.5 ms instead of 553 ms together. At 16, all
@@ -793,8 +790,8 @@ pauses.draw_pauses({way.__name__: way(12) for way in (separate, together, chunke
 # * **Dynamic**: the same, but it also starts when its first request has waited for a set time.
 # * **Continuous**: requests join and leave between any two steps.
 #
-# Below you compare your loop with `StaticDecodeLoop`. It differs from the static way in one point:
-# it also starts a batch that is not full. It cannot know whether more requests will come.
+# Below you compare your loop with `lab.StaticDecodeLoop`. It differs from the static way in one
+# point: it also starts a batch that is not full. It cannot know whether more requests will come.
 #
 # ### Question: which is it?
 #
@@ -854,49 +851,54 @@ predicted_ratio = {  # steps with static batches over steps with continuous batc
 rows = []
 for n_slots, kind in ((4, "equal"), (4, "exponential"), (16, "exponential")):
     n, rng = 200 * n_slots, random.Random(3)
-    lengths = [30] * n if kind == "equal" else exponential_lengths(n, 30, rng)
-    jobs = [Job(i, 8, max_new=1 + length) for i, length in enumerate(lengths)]
-    roomy = Setup(prefill_batch=64, decode_batch=n_slots, decode_capacity=10**6)
+    lengths = [30] * n if kind == "equal" else lab.exponential_lengths(n, 30, rng)
+    jobs = [lab.Job(i, 8, max_new=1 + length) for i, length in enumerate(lengths)]
+    roomy = lab.Setup(prefill_batch=64, decode_batch=n_slots, decode_capacity=10**6)
     n_steps = [
-        sum(1 for _ in serve(jobs, roomy, PrefillLoop(), loop).events("decode"))
-        for loop in (StaticDecodeLoop(DecodeLoop()), DecodeLoop())
+        sum(1 for _ in lab.serve(jobs, roomy, PrefillLoop(), loop).events("decode"))
+        for loop in (lab.StaticDecodeLoop(DecodeLoop()), DecodeLoop())
     ]
     rows.append([kind, n_slots, *n_steps, f"{n_steps[0] / n_steps[1]:.2f}"])
-Table(["lengths", "slots", "steps, static", "steps, continuous", "ratio"], rows)
+kit.Table(["lengths", "slots", "steps, static", "steps, continuous", "ratio"], rows)
 
 # %% experiment="beside"
 jobs = [
-    Job(i, 16, n)
-    for i, n in enumerate(exponential_lengths(24, 12, random.Random(4)))
+    lab.Job(i, 16, n)
+    for i, n in enumerate(lab.exponential_lengths(24, 12, random.Random(4)))
 ]
-setup = Setup(prefill_batch=24, decode_batch=8)
+setup = lab.Setup(prefill_batch=24, decode_batch=8)
 loops = {
-    "static batches of 8": StaticDecodeLoop(DecodeLoop()),
+    "static batches of 8": lab.StaticDecodeLoop(DecodeLoop()),
     "continuous, 8 slots": DecodeLoop(),
 }
 beside = {
-    name: serve(jobs, setup, PrefillLoop(), loop, costs=FixedCosts(prefill=3))
+    name: lab.serve(
+        jobs, setup, PrefillLoop(), loop, costs=lab.FixedCosts(prefill=3)
+    )
     for name, loop in loops.items()
 }
-timeline.draw_beside(beside)
+lab.timeline.draw_beside(beside)
 
 # %% [markdown]
 # Two policies of the next table know in advance how long each answer will be. No real server does.
 # How many steps does this knowledge save?
 
 # %% experiment="sorted_lengths"
-lengths = exponential_lengths(1600, 30, random.Random(3))
-jobs = [Job(i, 8, max_new=1 + length) for i, length in enumerate(lengths)]
-roomy, rows = Setup(prefill_batch=64, decode_batch=16, decode_capacity=10**6), []
+lengths = lab.exponential_lengths(1600, 30, random.Random(3))
+jobs = [lab.Job(i, 8, max_new=1 + length) for i, length in enumerate(lengths)]
+roomy, rows = (
+    lab.Setup(prefill_batch=64, decode_batch=16, decode_capacity=10**6),
+    [],
+)
 for way in (
     "static",
     "static, grouped by length",
     "continuous",
     "continuous, longest first",
 ):
-    run = serve(jobs, roomy, PrefillLoop(), POLICIES[way](DecodeLoop()))
+    run = lab.serve(jobs, roomy, PrefillLoop(), lab.POLICIES[way](DecodeLoop()))
     rows.append([way, sum(1 for _ in run.events("decode"))])
-Table(["policy", "steps"], rows)
+kit.Table(["policy", "steps"], rows)
 
 # %% [markdown]
 # The slots of a static batch become empty one by one, and at the end the last request has the
@@ -1015,7 +1017,7 @@ engine_parts = {
 # batches become slower than continuous ones? Why does this not happen at 5 requests per second?
 
 # %% experiment="player"
-batching_player(PrefillLoop, DecodeLoop)
+lab.batching_player(PrefillLoop, DecodeLoop)
 
 # %% [markdown]
 # ## 14. The result
@@ -1025,26 +1027,28 @@ batching_player(PrefillLoop, DecodeLoop)
 
 # %% experiment="result"
 rng = random.Random(5)
-answers = exponential_lengths(500, 200, rng)
-jobs = [Job(i, rng.randint(64, 512), stops_after=n) for i, n in enumerate(answers)]
+answers = lab.exponential_lengths(500, 200, rng)
+jobs = [
+    lab.Job(i, rng.randint(64, 512), stops_after=n) for i, n in enumerate(answers)
+]
 ways = {
     "one after the other": (1, DecodeLoop()),
-    "static batches of 32": (32, StaticDecodeLoop(DecodeLoop())),
+    "static batches of 32": (32, lab.StaticDecodeLoop(DecodeLoop())),
     "continuous, 32 slots": (32, DecodeLoop()),
     "continuous, 128 slots": (128, DecodeLoop()),
 }
 rows = []
 for way, (n_slots, loop) in ways.items():
-    setup = Setup(
+    setup = lab.Setup(
         prefill_capacity=16_384, decode_capacity=800_000, decode_batch=n_slots,
         max_length=4096, tolerance=64,
     )  # fmt: skip
-    result = summarize(
-        serve(jobs, setup, PrefillLoop(), loop, costs=costs), formulas=mine
+    result = lab.summarize(
+        lab.serve(jobs, setup, PrefillLoop(), loop, costs=costs), formulas=mine
     )
     rates = f"{result.seconds:.1f}", f"{result.tokens_per_s:,.0f}"
     rows.append([way, *rates, result.n_steps, f"{result.occupancy:.0%}"])
-Table(["policy", "seconds", "tokens/s", "steps", "slots taken"], rows)
+kit.Table(["policy", "seconds", "tokens/s", "steps", "slots taken"], rows)
 
 # %% [markdown]
 # The requests took 314 s, 43.7 s, 12.8 s and 6.8 s. The first gain is the batch: one reading of

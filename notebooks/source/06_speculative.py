@@ -46,52 +46,14 @@
 from collections.abc import Callable, Iterable, Sequence
 
 import torch
-from IPython.display import display
 from torch import Generator, Tensor
 
-from labkit.chance.source import scripted
-from labkit.checks import Checker
-from labkit.checks.law import exact_law, text_law
-from labkit.labs.speculative import figures as speculative_figures
-from labkit.labs.speculative import sweep_figures as speculative_sweep_figures
-from labkit.labs.speculative.experiments import decode_steps, regimes, speculation
-from labkit.labs.speculative.models import (
-    CopyDraft,
-    Counted,
-    TableModel,
-    TransformersModel,
-)
-from labkit.labs.speculative.records import gains, ratios_of
-from labkit.labs.speculative.sampled import Samplers
-from labkit.labs.speculative.tables import (
-    gains_table,
-    hardware_table,
-    regimes_table,
-    same_settings_table,
-    steps_table,
-)
-from labkit.labs.speculative.trees import ancestor_mask, speculative_tree
-from labkit.labs.speculative.widget import speculation_player
-from labkit.measuring.bench import Bench, roofline
-from labkit.measuring.machine import ready, use_one_thread
-from labkit.measuring.profiles import PAIRS, profile
-from labkit.measuring.records import Provenance, Recorder, recorded_results
-from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
-from labkit.measuring.tables import Table
-from labkit.models.arguments import (
-    check_rows,
-    check_sampling,
-    check_start,
-    cut_after,
-)
-from labkit.models.facts import gpus
-from labkit.models.prompts import prompts
-from labkit.models.sampling import Block, CachedModel, sample
-from labkit.zoo import load_pair
+from labkit import kit
+from labkit.kit import Block, CachedModel, cut_after, sample
+from labkit.labs import speculative as lab
+from labkit.models.arguments import check_rows, check_sampling, check_start
 
-use_one_thread()  # several threads wait for each other when the machine is busy
-check = Checker("speculative", globals())
-print(ready())
+check = kit.start("speculative", globals())
 
 # %% [markdown]
 # ## 1. Two papers, two alphabets
@@ -156,10 +118,10 @@ notation = {
 # %% exercise="labkit.speculative:autoregressive" points=1
 
 # %% experiment="a_text"
-pair = load_pair("tiny", profile="cpu")
+pair = kit.load_pair("tiny", profile="cpu")
 tokenizer = pair.target.tokenizer
 prompt = tokenizer("The kettle on the stove")["input_ids"]
-target = TransformersModel(pair.target.model)
+target = lab.TransformersModel(pair.target.model)
 new = autoregressive(target, prompt, 30, rng=Generator("cpu").manual_seed(0))
 print(tokenizer.decode(prompt + new))
 
@@ -196,7 +158,7 @@ rows = [
     )
 ]
 headings = ["token", "target", "draft", "accepted", "replaced", "together"]
-Table(headings, rows, f"accepted: {kept.sum():.0%}")
+kit.Table(headings, rows, f"accepted: {kept.sum():.0%}")
 
 # %% [markdown]
 # The probability that a drafted token is accepted is the sum of the minima, here 80 %. It is the
@@ -253,10 +215,10 @@ Table(headings, rows, f"accepted: {kept.sum():.0%}")
 
 # %% experiment="stages"
 def toy_model(seed):
-    return TableModel.random(5, Generator("cpu").manual_seed(seed))
+    return lab.TableModel.random(5, Generator("cpu").manual_seed(seed))
 
 
-class Silent(TableModel):
+class Silent(lab.TableModel):
     def feed(self, tokens):
         return super().feed(tokens) - torch.inf  # nothing to propose
 
@@ -284,19 +246,19 @@ for stage, seed, draft, gamma, more in (
 #
 # Does the text have the target's distribution? You could draw a million texts and compare
 # frequencies, but an error of half a percent would still be invisible. For small models there is a
-# better way. `exact_law` runs your sampler again and again. Each time your code asks for a random
-# number, it takes another possible answer, until it has followed every path. The probability of
-# each path is known, so the distribution of the texts is *exact*. The checks above do the same.
+# better way. `kit.exact_law` runs your sampler again and again. Each time your code asks for a
+# random number, it takes another possible answer, until it has followed every path. The probability
+# of each path is known, so the distribution of the texts is *exact*. The checks above do the same.
 
 # %% experiment="every_outcome"
 rng = Generator("cpu").manual_seed(6)
-toy_target, toy_draft = TableModel.random(3, rng), TableModel.random(3, rng)
+toy_target, toy_draft = lab.TableModel.random(3, rng), lab.TableModel.random(3, rng)
 
 
 def play(source):
     toy_target.rewind(0)
     toy_draft.rewind(0)
-    with scripted(source, globals()):
+    with kit.scripted(source, globals()):
         return speculative(toy_target, toy_draft, [0], 4, 2, eos=2)
 
 
@@ -305,7 +267,7 @@ def next_probs(new):
     return distribution(toy_target.feed([0, *new])[-1]).tolist()
 
 
-law, expected = exact_law(play), text_law(next_probs, 4, eos=2)
+law, expected = kit.exact_law(play), kit.text_law(next_probs, 4, eos=2)
 print(f"{law.n_paths} paths, {len(law.probabilities)} texts")
 for text in sorted(expected, key=expected.get)[-5:]:
     found = law.probabilities[text]
@@ -321,11 +283,11 @@ print(f"largest difference: {law.deviation(expected):.1e}")
 
 # %% experiment="greedy"
 target, draft = (
-    Counted(TransformersModel(pair.target.model)),
-    TransformersModel(pair.draft.model),
+    lab.Counted(lab.TransformersModel(pair.target.model)),
+    lab.TransformersModel(pair.draft.model),
 )
 plain = autoregressive(
-    TransformersModel(pair.target.model), prompt, 60, temperature=0
+    lab.TransformersModel(pair.target.model), prompt, 60, temperature=0
 )
 blocks = []
 new = speculative(target, draft, prompt, 60, 5, temperature=0, blocks=blocks)
@@ -352,8 +314,8 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 
 # %% experiment="reference"
 reference, blocks = [*prompt, *plain], []
-target = TransformersModel(pair.target.model)
-draft = CopyDraft(
+target = lab.TransformersModel(pair.target.model)
+draft = lab.CopyDraft(
     lambda text, n: ngram_draft([*reference, *text], n), target.vocab_size
 )
 new = speculative(target, draft, prompt, 60, 5, temperature=0, blocks=blocks)
@@ -414,7 +376,9 @@ for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
         [f"{alpha}", *(f"{expected_tokens(alpha, gamma):.2f}" for gamma in gammas)]
     )
 display(
-    Table(["α", *(f"γ = {gamma}" for gamma in gammas)], rows, "tokens per block")
+    kit.Table(
+        ["α", *(f"γ = {gamma}" for gamma in gammas)], rows, "tokens per block"
+    )
 )
 costs, rows = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.78), []
 for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
@@ -430,7 +394,7 @@ for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
 title = (
     "best γ / speedup, by draft step / target step, verification as fast as a step"
 )
-Table(["α", *map(str, costs)], rows, title)
+kit.Table(["α", *map(str, costs)], rows, title)
 
 # %% [markdown]
 # Look at the last column of the second table. A draft step takes 78 % of a target step there. Even
@@ -477,27 +441,33 @@ will_it_win = {
 # again, it continues where it stopped, and measures what had no room in memory.
 
 # %% experiment="measure"
-here = profile()
-recorder = Recorder("speculative-here.jsonl", Provenance.here(here, "lab 6"))
-roofline(Bench(here, recorder))
+here = kit.profile()
+recorder = kit.Recorder(
+    "speculative-here.jsonl", kit.Provenance.here(here, "lab 6")
+)
+kit.roofline(kit.Bench(here, recorder))
 mine, done = (
-    Samplers(autoregressive, speculative, ngram_draft),
+    lab.Samplers(autoregressive, speculative, ngram_draft),
     {"is_done": recorder.is_done},
 )
-for row in decode_steps(here, n_samples=3, **done):
+for row in lab.experiments.decode_steps(here, n_samples=3, **done):
     recorder.save(row)
-for row in speculation(here, mine, ("tiny",), n_samples=1, n_per_source=3, **done):
+for row in lab.experiments.speculation(
+    here, mine, ("tiny",), n_samples=1, n_per_source=3, **done
+):
     recorder.save(row)
 extreme = ("tiny-untrained", "tiny-self")
-for row in speculation(
+for row in lab.experiments.speculation(
     here, mine, extreme, (2, 7), n_samples=1, n_per_source=1, **done
 ):
     recorder.save(row)
 if here.device == "cuda":
-    ratios = ratios_of(recorder.record())
-    for row in speculation(here, mine, ratios=ratios, n_samples=3, **done):
+    ratios = lab.ratios_of(recorder.record())
+    for row in lab.experiments.speculation(
+        here, mine, ratios=ratios, n_samples=3, **done
+    ):
         recorder.save(row)
-records = {**recorded_results("speculative-*.jsonl"), "here": recorder.record()}
+records = {**kit.recorded_results("speculative-*.jsonl"), "here": recorder.record()}
 print(recorder)
 
 # %% [markdown]
@@ -508,11 +478,11 @@ print(recorder)
 
 # %% experiment="steps"
 for record in records.values():
-    display(steps_table(record))
-speculative_figures.steps_by_model(records["speculative-h200"])
+    display(lab.tables.steps_table(record))
+lab.figures.steps_by_model(records["speculative-h200"])
 
 # %% experiment="steps_here"
-speculative_figures.steps_by_model(records["here"])
+lab.figures.steps_by_model(records["here"])
 
 # %% [markdown]
 # On the H200, an eager step takes
@@ -530,7 +500,7 @@ speculative_figures.steps_by_model(records["here"])
 # A verification is nearly free when captured: eight tokens take 1.12 times as long as one.
 
 # %% experiment="verification"
-speculative_figures.verify_cost(records["speculative-h200"])
+lab.figures.verify_cost(records["speculative-h200"])
 
 # %% [markdown]
 # ### Speedups
@@ -552,13 +522,13 @@ speculative_figures.verify_cost(records["speculative-h200"])
 
 # %% experiment="gains"
 for record in records.values():
-    display(gains_table(record, speedup))
+    display(lab.tables.gains_table(record, speedup))
 
 # %% experiment="gains_h200"
-speculative_figures.gains_by_gamma(records["speculative-h200"], speedup)
+lab.figures.gains_by_gamma(records["speculative-h200"], speedup)
 
 # %% experiment="gains_here"
-speculative_figures.gains_by_gamma(records["here"], speedup)
+lab.figures.gains_by_gamma(records["here"], speedup)
 
 # %% [markdown]
 # With captured steps the H200 reaches 1.79 (0.6B draft, γ = 7), 1.51 (1.7B draft, γ = 3) and 1.82
@@ -575,7 +545,7 @@ speculative_figures.gains_by_gamma(records["here"], speedup)
 # own" uses the steps of the run itself.
 
 # %% experiment="gains_eager"
-gains_table(records["speculative-h200"], speedup, "eager_speculation")
+lab.tables.gains_table(records["speculative-h200"], speedup, "eager_speculation")
 
 # %% [markdown]
 # Every pair loses at every γ: the speedup is 0.70 to 0.93. So "by eager" is wrong for the Llama
@@ -592,10 +562,10 @@ gains_table(records["speculative-h200"], speedup, "eager_speculation")
 # explain everything.
 
 # %% experiment="residuals"
-speculative_figures.residuals(records["speculative-h200"], speedup)
+lab.figures.residuals(records["speculative-h200"], speedup)
 
 # %% experiment="residuals_here"
-speculative_figures.residuals(records["here"], speedup)
+lab.figures.residuals(records["here"], speedup)
 
 # %% [markdown]
 # On the H200 the measured speedup is 2 to 6 % below the prediction. The prediction leaves out three
@@ -615,18 +585,16 @@ speculative_figures.residuals(records["here"], speedup)
 
 # %% experiment="sources_recorded"
 rows = []
-for gain in gains(records["speculative-cpu"], speedup, "by_source"):
+for gain in lab.gains(records["speculative-cpu"], speedup, "by_source"):
     if gain.row.model == "tiny" and gain.gamma in (3, 7):
         alpha, low, high = gain.alpha
         interval = f"{alpha:.2f} [{low:.2f}, {high:.2f}]"
         rows.append([gain.row.setting, interval, f"{gain.speedup[0]:.2f}"])
-display(Table(["setting", "α", "speedup"], rows))
-speculative_sweep_figures.acceptance_by_source(
-    records["speculative-cpu"], "tiny", speedup
-)
+display(kit.Table(["setting", "α", "speedup"], rows))
+lab.sweep_figures.acceptance_by_source(records["speculative-cpu"], "tiny", speedup)
 
 # %% experiment="sources"
-speculative_sweep_figures.acceptance_by_source(records["here"], "tiny", speedup)
+lab.sweep_figures.acceptance_by_source(records["here"], "tiny", speedup)
 
 # %% [markdown]
 # α differs because the overlap of the two models differs. So one α for a pair is an average over
@@ -666,20 +634,20 @@ speculative_sweep_figures.acceptance_by_source(records["here"], "tiny", speedup)
 # %% experiment="regimes"
 some = {"gammas": (1, 2, 4, 7, 10), "lengths": (64,)}
 some |= {"n_per_source": 1, "n_samples": 1}
-for row in regimes(here, mine, **some, **done):
+for row in lab.experiments.regimes(here, mine, **some, **done):
     recorder.save(row)
 records["here"] = recorder.record()
-display(regimes_table(records["here"], speedup))
-speculative_sweep_figures.regimes(records["here"], speedup)
+display(lab.tables.regimes_table(records["here"], speedup))
+lab.sweep_figures.regimes(records["here"], speedup)
 
 # %% [markdown]
 # Another record of the course, from the same kind of CPU, has all ten γ. For normal prompts it has
 # texts of 128 tokens beside texts of 64:
 
 # %% experiment="regimes_recorded"
-ten_gammas = recorded_results("regimes-*.jsonl")["regimes-cpu"]
-display(regimes_table(ten_gammas, speedup))
-speculative_sweep_figures.regimes(ten_gammas, speedup)
+ten_gammas = kit.recorded_results("regimes-*.jsonl")["regimes-cpu"]
+display(lab.tables.regimes_table(ten_gammas, speedup))
+lab.sweep_figures.regimes(ten_gammas, speedup)
 
 # %% [markdown]
 # In this record the draft model is best at γ = 1 for simple prompts, and at γ = 4 for normal prompts.
@@ -744,9 +712,9 @@ speculative_sweep_figures.regimes(ten_gammas, speedup)
 # two brackets do not overlap, the difference is more than chance.
 
 # %% experiment="machines"
-display(hardware_table(records, speedup))
+display(lab.tables.hardware_table(records, speedup))
 two_cards = [records["speculative-h100"], records["speculative-h200"]]
-same_settings_table(two_cards, speedup)
+lab.tables.same_settings_table(two_cards, speedup)
 
 # %% [markdown]
 # ## 11. Another GPU
@@ -766,14 +734,17 @@ fields = (
     "dense_bf16_tensor_TFLOPS",
     "compute_capability",
 )
-facts = [[field, *(str(gpus()[card][field]) for card in cards)] for field in fields]
-display(Table(["data sheet", *cards], facts))
+facts = [
+    [field, *(str(kit.gpus()[card][field]) for card in cards)] for field in fields
+]
+display(kit.Table(["data sheet", *cards], facts))
 found = sorted(
-    gains(records["speculative-h200"], speedup), key=lambda gain: gain.speedup[0]
+    lab.gains(records["speculative-h200"], speedup),
+    key=lambda gain: gain.speedup[0],
 )
 rows = []
 for gain in (found[-1], found[0]):
-    works = [ModelWork.of(model) for model in PAIRS[gain.row.model]]
+    works = [kit.ModelWork.of(model) for model in kit.PAIRS[gain.row.model]]
     fed = (1, 1, gain.gamma + 1)
     for card in cards:
         cells = [gain.alpha[0]]
@@ -781,7 +752,7 @@ for gain in (found[-1], found[0]):
             target_s, draft_s, verify_s = (
                 max(
                     work.shape.n_layers * layer_s,
-                    pass_floor(Roofline.of(card), work, n_fed, 300).seconds,
+                    kit.pass_floor(kit.Roofline.of(card), work, n_fed, 300).seconds,
                 )
                 for work, n_fed in zip((*works, works[0]), fed, strict=True)
             )
@@ -791,7 +762,7 @@ for gain in (found[-1], found[0]):
         measured = f"{gain.speedup[0]:.2f}" if card == "H200-SXM" else None
         setting = f"{gain.row.model}, {gain.row.setting}"
         rows.append([setting, card, *(f"{cell:.2f}" for cell in cells), measured])
-Table(
+kit.Table(
     ["setting", "GPU", "α", "eager", "no launches", "measured"],
     rows,
     "speedup, predicted",
@@ -802,7 +773,7 @@ Table(
 
 # %% experiment="five_cards"
 target_work, draft_work = (
-    ModelWork.of(f"Qwen/Qwen3-{size}") for size in ("8B", "0.6B")
+    kit.ModelWork.of(f"Qwen/Qwen3-{size}") for size in ("8B", "0.6B")
 )
 rows = []
 for card in (
@@ -812,12 +783,13 @@ for card in (
     "H100-SXM",
     "H200-SXM",
 ):
-    machine = Roofline.of(card)
+    machine = kit.Roofline.of(card)
     for way, layer_s in (("eager", 0.75e-3), ("no launches", 0.0)):
 
         def step_s(work, n_layers, n_fed=1, machine=machine, layer_s=layer_s):
             return max(
-                n_layers * layer_s, pass_floor(machine, work, n_fed, 300).seconds
+                n_layers * layer_s,
+                kit.pass_floor(machine, work, n_fed, 300).seconds,
             )
 
         draft_s, target_s = step_s(draft_work, 28), step_s(target_work, 36)
@@ -845,7 +817,7 @@ headings = [
     "best γ",
     "speedup",
 ]
-Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
+kit.Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
 
 # %% [markdown]
 # ### Written answer: two GPUs
@@ -913,9 +885,9 @@ Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
 # %% exercise="labkit.speculative:verify_batch" points=0.5
 
 # %% experiment="batches"
-recorded = recorded_results("batched-*.jsonl")["batched-cpu"]
-display(gains_table(recorded, speedup, "batch_sweep"))
-speculative_sweep_figures.by_batch(recorded, speedup)
+recorded = kit.recorded_results("batched-*.jsonl")["batched-cpu"]
+display(lab.tables.gains_table(recorded, speedup, "batch_sweep"))
+lab.sweep_figures.by_batch(recorded, speedup)
 
 # %% [markdown]
 # α stays within its interval for every batch size. The speedup is 1.35 for one row, 1.44 for two
@@ -992,8 +964,8 @@ def gamma_now():
 
 
 target, draft = (
-    TransformersModel(pair.target.model),
-    TransformersModel(pair.draft.model),
+    lab.TransformersModel(pair.target.model),
+    lab.TransformersModel(pair.draft.model),
 )
 rng = Generator("cpu").manual_seed(0)
 new = speculative(target, draft, prompt, 80, gamma_now, rng=rng, blocks=blocks)
@@ -1010,7 +982,7 @@ print(
 
 # %% experiment="tree_mask"
 for parent, row in zip(
-    parents := [-1, -1, 0, 0, 1, 1], ancestor_mask(parents), strict=True
+    parents := [-1, -1, 0, 0, 1, 1], lab.ancestor_mask(parents), strict=True
 ):
     print(f"after {parent:>2}:", *("x" if seen else "." for seen in row))
 
@@ -1026,21 +998,21 @@ for parent, row in zip(
 rows = []
 for widths in ([1, 1, 1], [2, 1, 1], [2, 2, 1]):
     own, blocks = {"distribution": distribution, "residual": residual}, []
-    for seed, each in enumerate(prompts()[::4]):
+    for seed, each in enumerate(kit.prompts()[::4]):
         target, draft = (
-            TransformersModel(pair.target.model),
-            TransformersModel(pair.draft.model),
+            lab.TransformersModel(pair.target.model),
+            lab.TransformersModel(pair.draft.model),
         )
         rng, text = (
             Generator("cpu").manual_seed(seed),
             tokenizer(each.text)["input_ids"],
         )
-        speculative_tree(
+        lab.speculative_tree(
             target, draft, text, 30, widths, rng=rng, blocks=blocks, **own
         )
     n_guesses = widths[0] * (1 + widths[1] * (1 + widths[2]))
     rows.append([str(widths), n_guesses, f"{5 * 30 / len(blocks):.2f}"])
-Table(["widths", "guesses in a tree", "tokens per call of the target"], rows)
+kit.Table(["widths", "guesses in a tree", "tokens per call of the target"], rows)
 
 # %% [markdown]
 # With more guesses a call keeps more tokens. Each further guess brings less, and it costs a draft
@@ -1052,7 +1024,7 @@ Table(["widths", "guesses in a tree", "tokens per call of the target"], rows)
 # and what happens to the token. It calls your `distribution` and your `residual`.
 
 # %% experiment="player"
-speculation_player(distribution, residual, pair)
+lab.speculation_player(distribution, residual, pair)
 
 # %% [markdown]
 # ## 15. The result
@@ -1063,7 +1035,7 @@ speculation_player(distribution, residual, pair)
 # %% experiment="result"
 rows = []
 ways = [
-    gains(records["speculative-h200"], speedup, experiment)
+    lab.gains(records["speculative-h200"], speedup, experiment)
     for experiment in ("eager_speculation", "speculation")
 ]
 for slow, fast in zip(*ways, strict=True):
@@ -1082,7 +1054,7 @@ headings = [
     "captured: predicted",
     "measured",
 ]
-Table(headings, rows, "speedup")
+kit.Table(headings, rows, "speedup")
 
 # %% [markdown]
 # ## What you have shown

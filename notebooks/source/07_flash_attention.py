@@ -45,39 +45,16 @@ student_id = "instructor"
 # FlashAttention computes the same output, up to rounding, and never writes a score to memory.
 
 # %% given="setup"
-import math
-from collections.abc import Iterator
-from math import ceil
+from math import ceil, inf
 
 import torch
-from IPython.display import display
 from torch import Tensor
 
-from labkit.checks import Checker
-from labkit.labs.flash_attention import figures as flash_figures
-from labkit.labs.flash_attention import tables as flash_tables
-from labkit.labs.flash_attention.backward import flash_backward_2, standard_backward
-from labkit.labs.flash_attention.experiments import sdpa
-from labkit.labs.flash_attention.own_head import own_head
-from labkit.labs.flash_attention.widget import tile_player
-from labkit.measuring.machine import ready, use_one_thread
-from labkit.measuring.profiles import profile
-from labkit.measuring.records import Provenance, Recorder, recorded_results
-from labkit.measuring.tables import Table
-from labkit.models.counted_memory import (
-    Memory,
-    Traffic,
-    attention_memory,
-    tile_scores,
-    tiles,
-)
+from labkit import kit
+from labkit.labs import flash_attention as lab
+from labkit.labs.flash_attention import Memory, Traffic, tile_scores, tiles
 
-use_one_thread()  # several threads wait for each other when the machine is busy
-check = Checker("flash_attention", globals())
-queries, keys, values = torch.randn(
-    3, 96, 16, generator=torch.Generator("cpu").manual_seed(7)
-)
-print(ready())
+check = kit.start("flash_attention", globals())
 
 # %% [markdown]
 # ## 1. A softmax in pieces
@@ -100,10 +77,15 @@ print(ready())
 # %% [markdown]
 # The size of the pieces must not change the result:
 
+# %% given="one_head"
+queries, keys, values = torch.randn(
+    3, 96, 16, generator=torch.Generator("cpu").manual_seed(7)
+)
+
 # %% experiment="in_pieces"
 scores = tile_scores(queries[:4], keys, 0, 0, is_causal=False)
 for size in (96, 32, 5, 1):
-    state = torch.full((4,), -math.inf), torch.zeros(4), torch.zeros(4, 16)
+    state = torch.full((4,), -inf), torch.zeros(4), torch.zeros(4, 16)
     for start, stop in tiles(96, size):
         tile = scores[:, start:stop].clone(), values[start:stop].clone()
         state = [torch.as_tensor(each) for each in online_softmax(*state, *tile)]
@@ -117,9 +99,9 @@ for size in (96, 32, 5, 1):
 # A GPU has two kinds of memory. The large one is slow (HBM). The small one is on the chip and fast
 # (SRAM), and programs compute only with what is there. Our `memory` counts what moves between them.
 #
-# `attention_memory(queries, keys, values)` puts the three matrices into the large memory, as "Q",
-# "K" and "V". There is room for results: the output "O", the scores "S", the weights "P", and the
-# vectors "m", "l" and "L". You use four things of a memory, and the checks offer only these:
+# `lab.attention_memory(queries, keys, values)` puts the three matrices into the large memory, as
+# "Q", "K" and "V". There is room for results: the output "O", the scores "S", the weights "P", and
+# the vectors "m", "l" and "L". You use four things of a memory, and the checks offer only these:
 #
 # | name | meaning |
 # |---|---|
@@ -152,10 +134,10 @@ for size in (96, 32, 5, 1):
 # %% exercise="labkit.flash_attention:standard_attention" points=1
 
 # %% experiment="standard_moves"
-memory = attention_memory(queries, keys, values)
+memory = lab.attention_memory(queries, keys, values)
 standard_attention(memory)
 print(f"read {memory.n_read:,} numbers, written {memory.n_written:,}")
-flash_figures.moves(memory)
+lab.figures.moves(memory)
 
 # %% [markdown]
 # The figure has one lane for each array, and time goes to the right. The width of a block is how
@@ -181,17 +163,17 @@ flash_figures.moves(memory)
 # %% experiment="flash_1_stages"
 stages = ((96, 96, False), (16, 24, False), (20, 28, False), (16, 24, True))
 for stage, (tile_q, tile_kv, is_causal) in enumerate(stages, 1):
-    memory, whole = (attention_memory(queries, keys, values) for _ in range(2))
+    memory, whole = (lab.attention_memory(queries, keys, values) for _ in range(2))
     standard_attention(whole, is_causal)
     flash_attention_1(memory, tile_q, tile_kv, is_causal)
     error = (memory.arrays["O"] - whole.arrays["O"]).abs().max()
     print(f"stage {stage}: largest difference from standard attention {error:.1e}")
 
 # %% experiment="flash_1_moves"
-memory = attention_memory(queries, keys, values)
+memory = lab.attention_memory(queries, keys, values)
 flash_attention_1(memory, 16, 24)
 print(f"read {memory.n_read:,} numbers, written {memory.n_written:,}")
-flash_figures.moves(memory)
+lab.figures.moves(memory)
 
 # %% [markdown]
 # The figure shows the price of keeping the state in memory: in every turn all of O is loaded and
@@ -201,17 +183,17 @@ flash_figures.moves(memory)
 # %% exercise="labkit.flash_attention:flash_attention_2" points=2
 
 # %% experiment="flash_2_moves"
-memory = attention_memory(queries, keys, values)
+memory = lab.attention_memory(queries, keys, values)
 flash_attention_2(memory, 16, 24)
 print(f"read {memory.n_read:,} numbers, written {memory.n_written:,}")
-flash_figures.moves(memory)
+lab.figures.moves(memory)
 
 # %% [markdown]
 # The player shows the same run step by step. Watch which tiles are on the chip, and how the maximum
 # and the total of one query change.
 
 # %% experiment="player"
-tile_player(flash_attention_1, flash_attention_2)
+lab.tile_player(flash_attention_1, flash_attention_2)
 
 # %% [markdown]
 # ## 4. How large may a tile be?
@@ -246,7 +228,7 @@ tile_player(flash_attention_1, flash_attention_2)
 # * `megabytes`: what both are together, in megabytes (10^6 bytes).
 
 # %% experiment="my_head_numbers"
-print(own_head(student_id))
+print(lab.own_head.own_head(student_id))
 
 # %% answer="my_head" points=1
 my_head = {
@@ -329,7 +311,7 @@ rows = []
 for tile_kv in (32, 64, 128, 256, 512):
     more = flash_flops(4096, 64, tile_kv) / standard_flops(4096, 64) - 1
     rows.append([tile_kv, f"{100 * more:+.2f} %"])
-Table(["rows of K", "more operations"], rows)
+kit.Table(["rows of K", "more operations"], rows)
 
 # %% [markdown]
 # So FlashAttention does about as many operations as standard attention. With 64 rows of K in a tile
@@ -365,7 +347,7 @@ for n_rows in (1024, 2048, 4096, 8192):
         gains.append(run_times(*slow, *T4)[which] / run_times(*fast, *T4)[which])
     reads = flash_1_traffic(n_rows, 64, 250).reads
     rows.append([n_rows, reads, *(f"{gain:.6f}" for gain in gains)])
-Table(["N", "reads", "speedup", "bytes", "overlap"], rows)
+kit.Table(["N", "reads", "speedup", "bytes", "overlap"], rows)
 
 # %% [markdown]
 # Your functions work for every GPU. This table takes shared memory, FLOP/s and bandwidth from the
@@ -376,7 +358,7 @@ standard, flash_1 = (
     (standard_traffic, standard_flops),
     (flash_1_traffic, flash_flops),
 )
-flash_tables.cards_table(tile_sizes, standard, flash_1, run_times)
+lab.tables.cards_table(tile_sizes, standard, flash_1, run_times)
 
 # %% [markdown]
 # In float32 an A100 computes slowly. With overlap, computing takes longer than moving, also for
@@ -396,8 +378,8 @@ for head_dim in (64, 128, 256):
     tile_kv = tile_sizes(65_536, head_dim, 4)[1]
     least = least_tile(4096, head_dim)
     rows.append([head_dim, least, tile_kv])
-display(Table(["D", "rows needed", "rows that 64 KB hold in float32"], rows))
-flash_figures.traffic_by_tile(
+display(kit.Table(["D", "rows needed", "rows that 64 KB hold in float32"], rows))
+lab.figures.traffic_by_tile(
     standard_traffic, flash_1_traffic, flash_2_traffic, least_tile
 )
 
@@ -409,7 +391,7 @@ flash_figures.traffic_by_tile(
 # The next figure shows the counts over the length of the text:
 
 # %% experiment="over_length"
-flash_figures.traffic_by_length(
+lab.figures.traffic_by_length(
     standard_traffic, flash_1_traffic, flash_2_traffic, tile_sizes
 )
 
@@ -418,7 +400,7 @@ flash_figures.traffic_by_length(
 # standard attention and 4.4 GB with FlashAttention. Our counts for the same sizes:
 
 # %% experiment="paper_anchor"
-flash_tables.gpt2_table(standard_traffic, flash_1_traffic)
+lab.tables.gpt2_table(standard_traffic, flash_1_traffic)
 
 # %% [markdown]
 # ## 8. The backward pass
@@ -432,11 +414,11 @@ flash_tables.gpt2_table(standard_traffic, flash_1_traffic)
 # %% experiment="way_back"
 d_output = torch.randn(96, 16, generator=torch.Generator("cpu").manual_seed(8))
 ways = {
-    standard_attention: (standard_backward, ()),
-    flash_attention_2: (flash_backward_2, (16, 24)),
+    standard_attention: (lab.standard_backward, ()),
+    flash_attention_2: (lab.flash_backward_2, (16, 24)),
 }
 for forward, (back, tile_rows) in ways.items():
-    memory = attention_memory(queries, keys, values, more={"dO": d_output})
+    memory = lab.attention_memory(queries, keys, values, more={"dO": d_output})
     forward(memory, *tile_rows)
     memory.accesses.clear()
     back(memory, *tile_rows)
@@ -464,21 +446,21 @@ for forward, (back, tile_rows) in ways.items():
 # * **tiles moved** is the time to move what `flash_2_traffic` counts, with 128 rows of Q in a tile.
 
 # %% experiment="measured"
-here = profile()
-recorder = Recorder("flash-here.jsonl", Provenance.here(here, "lab 7"))
-for row in sdpa(here, is_done=recorder.is_done):
+here = kit.profile()
+recorder = kit.Recorder("flash-here.jsonl", kit.Provenance.here(here, "lab 7"))
+for row in lab.experiments.sdpa(here, is_done=recorder.is_done):
     recorder.save(row)
-records = {**recorded_results("flash-*.jsonl"), "here": recorder.record()}
+records = {**kit.recorded_results("flash-*.jsonl"), "here": recorder.record()}
 print(recorder)
 for name, record in records.items():
     print(name)
-    display(flash_tables.back_ends_table(record, standard_traffic, flash_2_traffic))
+    display(lab.tables.back_ends_table(record, standard_traffic, flash_2_traffic))
 
 # %% experiment="back_ends_figure"
-flash_figures.back_ends(records["flash-h200"], standard_traffic, flash_2_traffic)
+lab.figures.back_ends(records["flash-h200"], standard_traffic, flash_2_traffic)
 
 # %% experiment="own_back_ends_figure"
-flash_figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
+lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 
 # %% [markdown]
 # ### Written answer: time and memory

@@ -4,11 +4,15 @@ The browser shows that pages work. This shows that cells do: on a CPU in `make t
 `tests/gpu/notebooks_on_gpu.py`.
 """
 
+import io
 import json
 import math
 import os
 import re
+import subprocess
+import sys
 import time
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +20,9 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+
+from autograder.builder.editions import edition_of
+from autograder.builder.source import Lab
 
 LABS = Path(__file__).parent.parent / "labs"
 CELL_S = 600
@@ -81,11 +88,12 @@ def play(
     tell: Callable[[PlayedCell], None] | None = None,
     limit_s: float = math.inf,
     allow_errors: bool = True,
+    python: Path | None = None,
 ) -> list[PlayedCell]:
     """Run all cells in a fresh kernel that begins in `folder`; errors do not stop it.
 
     first: cells that run before the notebook's own, without an error. tell: is called with each
-    cell as it ends. limit_s: of all cells together.
+    cell as it ends. limit_s: of all cells together. python: of the venv that the kernel runs in.
     Raises: CellTimeoutError for a cell that is slow; CellExecutionError at the first error if
     `allow_errors` is False, which is "Run all" as every front end has it.
     """
@@ -100,12 +108,25 @@ def play(
         kernel_name="python3",
         on_cell_executed=tell and (lambda cell, **_: tell(_played(cell))),
     )
+    if python:
+        client.create_kernel_manager().kernel_spec.argv[0] = str(python)
     places = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
     others = [place for place in places if not (Path(place) / "labkit").exists()]
     client.execute(env=os.environ | {"PYTHONPATH": os.pathsep.join(others)} | (environment or {}))
     played = [_played(cell) for cell in own.cells if cell.cell_type == "code"]
     assert not any(cell.error for cell in played[: len(first)]), played[: len(first)]
     return played[len(first) :]
+
+
+def venv_with_wheels(lab: Lab, folder: Path) -> Path:
+    """A venv that has a lab's wheels, our libraries, and not the repository; its Python."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (packages,) = folder.glob("lib/*/site-packages")
+    (packages / "libraries.pth").write_text(f"{Path(nbformat.__file__).parents[1]}\n")
+    for wheel in edition_of(lab).wheels:
+        with zipfile.ZipFile(io.BytesIO(wheel.content)) as archive:
+            archive.extractall(packages)
+    return folder / "bin" / "python"
 
 
 def faults(played: Sequence[PlayedCell]) -> list[str]:

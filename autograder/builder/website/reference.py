@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from autograder.builder.source import Lab
-from autograder.names import imported_modules
+from autograder.imports import imported_modules, offered_by
 
 MODULE = """\
 .. automodule:: {name}
@@ -24,7 +24,7 @@ def reference_files(labs: Collection[Lab]) -> dict[str, bytes]:
 def _imported(labs: Collection[Lab]) -> set[str]:
     """What students import in a notebook; a check is no part of it."""
     texts = (cell.text for lab in labs for cell in lab.cells if cell.kind != "prose")
-    names = {name for text in texts for name in imported_modules(text)}
+    names = {name for text in texts for name in imported_modules(text) if not offered_by(name)}
     return {name for name in names if name.startswith("labkit.") and ".checks." not in name}
 
 

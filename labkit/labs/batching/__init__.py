@@ -13,3 +13,25 @@ metrics    what users and operators see, and bounds to hold it against
 timeline   a run as a picture
 real       the same loops on a real model
 """
+
+from labkit.lazy import offer
+
+__all__, __getattr__, __dir__ = offer(
+    __name__,
+    {
+        "labkit.batching": "LOOK_AHEAD",
+        "labkit.labs.batching.": "pauses timeline",
+        "labkit.labs.batching.checks.partners": "BatchByBatchDecode",
+        "labkit.labs.batching.chunked": "serve_chunked",
+        "labkit.labs.batching.driver": "ORDERS serve",
+        "labkit.labs.batching.metrics": "Formulas mean_ttft_md1 summarize",
+        "labkit.labs.batching.policies": "POLICIES StaticDecodeLoop",
+        "labkit.labs.batching.real.one_process": "generate_alone serve_real",
+        "labkit.labs.batching.real.two_processes": "CAN_FORK serve_in_two_processes",
+        "labkit.labs.batching.replay": "in_words",
+        "labkit.labs.batching.rules": "faults",
+        "labkit.labs.batching.widget": "batching_player",
+        "labkit.labs.batching.workload": "FixedCosts Job RooflineCosts Setup "
+        "exponential_lengths poisson",
+    },
+)

@@ -20,7 +20,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
-from labkit.engine import operations, registry
+from labkit.engine import operations
+from labkit.engine.flash import choose_flash
 from labkit.labs.flash_attention.records import BACK_ENDS, Point
 from labkit.measuring.device import (
     forget_peak,
@@ -99,7 +100,7 @@ def _attention(name: str, queries: Tensor) -> Attention:
     if name == "plain":
         return plain
     if name == "labkit":
-        kernel = registry.choose("flash_attention", queries, without=("torch",))
+        kernel = choose_flash(queries, without=("torch",))
         return kernel.make(None, 1, queries.device)
 
     def chosen(*given: Any) -> Tensor:

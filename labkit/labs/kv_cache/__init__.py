@@ -1,1 +1,12 @@
 """A KV cache: attention, model, generation; arena, ring, pages."""
+
+from labkit.lazy import offer
+
+__all__, __getattr__, __dir__ = offer(
+    __name__,
+    {
+        "labkit.labs.kv_cache.figures": "cache_timing",
+        "labkit.labs.kv_cache.widget": "store_player",
+        "labkit.models.transformer": "GPT2_XL",
+    },
+)

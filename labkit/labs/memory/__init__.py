@@ -1,1 +1,10 @@
 """GPU memory arithmetic: weights, KV cache, what fits on a card."""
+
+from labkit.lazy import offer
+
+__all__, __getattr__, __dir__ = offer(
+    __name__,
+    {
+        "labkit.labs.memory.": "figures widget",
+    },
+)

@@ -1,1 +1,15 @@
 """Speculative decoding, exactly lossless; why it is often slow, and how it becomes fast."""
+
+from labkit.lazy import offer
+
+__all__, __getattr__, __dir__ = offer(
+    __name__,
+    {
+        "labkit.labs.speculative.": "experiments figures sweep_figures tables",
+        "labkit.labs.speculative.models": "CopyDraft Counted TableModel TransformersModel",
+        "labkit.labs.speculative.records": "gains ratios_of",
+        "labkit.labs.speculative.sampled": "Samplers",
+        "labkit.labs.speculative.trees": "ancestor_mask speculative_tree",
+        "labkit.labs.speculative.widget": "speculation_player",
+    },
+)

@@ -201,6 +201,8 @@ def test_the_students_labkit_keeps_earlier_answers_and_blanks_later_ones(lab):
     for other in LABS:
         for cell in other.exercises:
             path = cell.target.module.replace(".", "/") + ".py"
+            if path not in files:
+                continue
             lines = {normalise(line) for line in files[path].decode().splitlines()}
             answer = solution_lines(module_source(cell.target.module), cell.target.blanked)
             assert (answer <= lines) == (other.number < lab.number), cell.name

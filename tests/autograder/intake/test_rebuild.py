@@ -8,7 +8,6 @@ from autograder.intake.read import SubmittedCell
 from autograder.intake.rebuild import rebuild
 from autograder.names import (
     assigned_names,
-    imported_modules,
     is_check_call,
     statements,
 )
@@ -196,14 +195,6 @@ def test_names_are_read_without_running():
     assert used_names("def broken(:") == set()
     assert used_names("f(x + y.z)") == {"f", "x", "y"}
     assert used_names("def g(model):\n    tokens = model\n    return h(tokens)") == {"h"}
-
-
-def test_imported_modules_are_those_that_exist():
-    source = (
-        "import os.path, nothing\nfrom labkit.bridge import wire, nothing\nfrom json import loads"
-    )
-    assert imported_modules(source) == ["os.path", "labkit.bridge.wire", "labkit.bridge", "json"]
-    assert imported_modules("import (") == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from labkit import zoo
-from labkit.engine import onednn_linear, operations, registry
+from labkit.engine import flash, onednn_linear, operations, registry
 from labkit.engine.arena import Arena
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import DecoderShape, weights_of
@@ -163,7 +163,7 @@ def test_what_cannot_run_here_gives_way_and_says_why():
 
 
 def test_each_kernel_stands_where_the_table_says():
-    for kernel in registry.KERNELS:  # read, not imported: Triton may be absent
+    for kernel in (*registry.KERNELS, *flash.KERNELS):  # read, not imported: Triton may be absent
         code = (Path(registry.__file__).parent / f"{kernel.module}.py").read_text("utf-8")
         assert kernel.name in {getattr(node, "name", None) for node in ast.parse(code).body}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from labkit.engine import operations, registry
+from labkit.engine import operations
+from labkit.engine.flash import choose_flash
 from labkit.models.counted_memory import attention_memory
 
 flash = pytest.importorskip("labkit.flash_attention", reason="a course without lab 7")
@@ -31,8 +32,8 @@ def test_the_reference_is_the_labs_own_attention_head_by_head(n_kv_heads, is_cau
 
 def test_on_a_cpu_pytorch_is_chosen_by_the_tensors_themselves():
     queries, _, _ = parts(2, 2)
-    kernel = registry.choose("flash_attention", queries)
+    kernel = choose_flash(queries)
     assert kernel.backend == "torch"
     assert kernel.make(None, 1, queries.device) is operations.flash_attention
     with pytest.raises(ValueError, match="triton: the weights are not on a GPU; torch: left out"):
-        registry.choose("flash_attention", queries, without=("torch",))
+        choose_flash(queries, without=("torch",))

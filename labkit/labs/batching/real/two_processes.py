@@ -38,6 +38,7 @@ from labkit.labs.batching.real.worker import READY, STOP, Failure, work
 from labkit.labs.batching.workload import Setup
 
 END_S = 2.0  # for a worker to end by itself
+CAN_FORK = sys.platform == "linux"
 
 
 class WorkerFailed(RuntimeError):
@@ -83,7 +84,7 @@ def serve_in_two_processes(
 
 def _context(loops: Mapping[str, Loop], start_method: str | None) -> Any:
     """How processes are started. One that is not forked has to import what it is given."""
-    method = start_method or ("fork" if sys.platform == "linux" else "spawn")
+    method = start_method or ("fork" if CAN_FORK else "spawn")
     for name, loop in loops.items() if method != "fork" else ():
         if not _is_importable(loop):
             raise ValueError(

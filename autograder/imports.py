@@ -1,0 +1,132 @@
+"""Which modules code needs, without running it: imports, names that a package offers, strings."""
+
+import ast
+import importlib.util
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from autograder.names import parsed
+from autograder.places import REPOSITORY
+from labkit.lazy import places_of
+
+
+def imported_modules(source: str) -> list[str]:
+    """The modules that code needs and that exist; `from package import module` gives the module."""
+    return [name for name in needed_modules(source) if _is_module(name)]
+
+
+def needed_modules(source: str) -> list[str]:
+    """The modules that code needs, in order, whether they exist or not.
+
+    A name of a package that offers names, such as `kit.Table`, stands for the module that has it. A
+    string with the name of a labkit module counts, and one that completes such a name:
+    `import_module(f"labkit.engine.{name}")`.
+    """
+    tree = parsed(source) or ast.Module([], [])
+    nodes = list(_parts_that_run(tree))
+    held: dict[str, str] = {}  # the module that a name holds
+    needed: list[str] = []
+    for node in nodes:
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    needed.append(alias.name)
+                    held[alias.asname or _top(alias.name)] = (
+                        alias.name if alias.asname else _top(alias.name)
+                    )
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                for alias in names:
+                    place = place_of(module, alias.name)
+                    needed.append(place)
+                    if place == f"{module}.{alias.name}" or place.endswith(f".{alias.name}"):
+                        held[alias.asname or alias.name] = place
+    needed += [place for node in nodes if (place := _module_at(node, held))]
+    return list(dict.fromkeys([*needed, *_in_strings(nodes)]))
+
+
+def place_of(module: str, name: str) -> str:
+    """The module that `module.name` is, or else comes from."""
+    inside = f"{module}.{name}"
+    return inside if _is_module(inside) else offered_by(module).get(name, module)
+
+
+@cache
+def offered_by(module: str) -> dict[str, str]:
+    """The names that a module of labkit offers (see `labkit.lazy`), and the modules of these."""
+    path = file_of(module)
+    code = path.read_text(encoding="utf-8") if path else ""
+    if "offer(" in code:
+        for node in ast.walk(ast.parse(code)):
+            match node:
+                case ast.Call(func=ast.Name("offer"), args=[_, ast.Dict() as names]):
+                    return places_of(ast.literal_eval(names))
+    return {}
+
+
+@cache
+def file_of(module: str) -> Path | None:
+    """The file of a module of ours."""
+    path = REPOSITORY / module.replace(".", "/")
+    files = (path / "__init__.py", path.with_suffix(".py"))
+    return next((file for file in files if file.is_file()), None)
+
+
+def _module_at(node: ast.AST, held: dict[str, str]) -> str:
+    """The module that an expression like `labkit.models.facts.gpus` needs; "" for any other."""
+    attributes = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    module = held.get(node.id, "") if isinstance(node, ast.Name) and attributes else ""
+    if _top(module) != "labkit":
+        return ""
+    for name in reversed(attributes):
+        place = place_of(module, name)
+        if place == module or not place.endswith(f".{name}"):
+            return place
+        module = place
+    return module
+
+
+def _in_strings(nodes: list[ast.AST]) -> Iterator[str]:
+    """The modules of labkit that strings name, whole or behind the beginning of an f-string."""
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    texts = {text for text in texts if isinstance(text, str) and _is_dotted(text)}
+    starts = {""}
+    for node in nodes:
+        match node:
+            case ast.JoinedStr(values=[ast.Constant(str(start)), *_]) if start.endswith("."):
+                starts.add(start)
+    for name in sorted(start + text for start in starts for text in texts):
+        if name.startswith("labkit.") and file_of(name):
+            yield name
+
+
+def _parts_that_run(node: ast.AST) -> Iterator[ast.AST]:
+    """All below a node but what stands under `if TYPE_CHECKING`, and tables of offered names."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.If(test=ast.Name("TYPE_CHECKING")):
+                continue
+            case ast.Call(func=ast.Name("offer")):
+                continue
+        yield child
+        yield from _parts_that_run(child)
+
+
+def _is_dotted(text: str) -> bool:
+    return all(part.isidentifier() for part in text.split("."))
+
+
+def _top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _is_module(name: str) -> bool:
+    if _top(name) in ("labkit", "autograder"):
+        return file_of(name) is not None
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False

@@ -1,0 +1,113 @@
+"""What the wheel of a lab holds: all that its notebook and checks reach, and little more."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from instances import lab_instances
+
+from autograder import imports
+from autograder.builder import closure
+from autograder.builder.closure import reached_modules
+from autograder.builder.source import find_lab, read_labs
+from autograder.builder.wheel import code_files, packages_needed, write_folder
+from autograder.errors import Refusal
+from autograder.imports import imported_modules, needed_modules
+
+LABS = read_labs()
+MOST_LINES = {1: 9_000, 4: 10_500, 6: 18_200}
+OLD_SETUPS = json.loads(Path(__file__).with_name("setups_of_0_1.json").read_text("utf-8"))
+READ_ONLY = {"labkit", "labkit.labs", "labkit.lazy", "labkit.bridge.ahead"}
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_a_setup_cell_has_at_most_eight_lines(lab):
+    (setup,) = [cell for cell in lab.cells if cell.name == "setup"]
+    assert len([line for line in setup.text.splitlines() if line]) <= 8
+
+
+@pytest.mark.parametrize("number", MOST_LINES)
+def test_a_wheel_holds_few_lines(number):
+    files = code_files(find_lab(f"{number:02d}"))
+    code = [text for name, text in files.items() if name.endswith(".py")]
+    assert sum(text.count(b"\n") for text in code) <= MOST_LINES[number]
+
+
+def test_a_wheel_asks_pip_for_what_its_modules_import_alone():
+    needed = [each.partition(">")[0] for each in packages_needed(code_files(find_lab("01")))]
+    assert {"numpy", "torch"} <= set(needed)
+    assert {"httpx", "jsonschema"} & set(needed) == set()
+
+
+def test_a_module_that_is_missing_is_reported_with_the_chain_that_needs_it(monkeypatch):
+    found = imports.file_of
+    monkeypatch.setattr(
+        closure, "file_of", lambda name: None if name == "labkit.measuring.lines" else found(name)
+    )
+    with pytest.raises(Refusal) as refused:
+        reached_modules.__wrapped__(find_lab("01"))
+    assert str(refused.value) == (
+        "labkit.measuring.lines is missing: the notebook 01_memory imports "
+        "labkit.measuring.tables, which imports labkit.measuring.lines"
+    )
+
+
+def test_a_hidden_case_may_not_need_a_module_that_the_wheel_does_not_hold(monkeypatch):
+    monkeypatch.setattr(closure, "imported_modules", lambda source: ["labkit.cli"])
+    with pytest.raises(Refusal, match=r"autograder/labs/memory/cases/\w+.py imports labkit.cli,"):
+        reached_modules.__wrapped__(find_lab("01"))
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_the_setup_cell_of_an_older_notebook_finds_its_modules(lab):
+    """The grader runs it as the student's own cell, after the one of today."""
+    needed = imported_modules(OLD_SETUPS[lab.name])
+    assert {name for name in needed if name.startswith("labkit")} <= reached_modules(lab).keys()
+
+
+@pytest.mark.parametrize("lab", lab_instances())
+def test_the_setup_cell_of_an_older_notebook_runs_on_the_wheel_of_today(lab, tmp_path):
+    write_folder(lab, tmp_path)
+    start = "import labkit, os\nassert labkit.__file__.startswith(os.getcwd())\n"
+    command = [sys.executable, "-W", "error", "-c", start + OLD_SETUPS[lab.name]]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+NEEDED = {
+    "import os.path, labkit.nothing": ["os.path", "labkit.nothing"],
+    "from labkit.bridge import wire, nothing": ["labkit.bridge.wire", "labkit.bridge"],
+    "from labkit.kit import Table": ["labkit.measuring.tables"],
+    "from labkit import kit\nkit.Table": ["labkit.kit", "labkit.measuring.tables"],
+    "from labkit import kit\nkit.zoo.load": ["labkit.kit", "labkit.zoo"],
+    "import labkit\nlabkit.models.facts.gpus()": ["labkit", "labkit.models.facts", "labkit.models"],
+    "from labkit.labs import kv_cache as lab\nlab.store_player": [
+        "labkit.labs.kv_cache", "labkit.labs.kv_cache.widget"
+    ],
+    "import_module('labkit.cli')": ["labkit.cli"],
+    "import_module(f'labkit.engine.{name}'), 'operations'": ["labkit.engine.operations"],
+    "if TYPE_CHECKING:\n    import labkit.cli": [],
+    "import (": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", NEEDED)
+def test_the_modules_that_code_needs_are_read_off_it(source):
+    assert needed_modules(source) == NEEDED[source]
+
+
+def test_imported_modules_are_those_that_exist():
+    assert imported_modules("import json, nothing, labkit.nothing") == ["json"]
+
+
+def test_a_module_is_imported_by_a_name_that_can_be_read_with_few_exceptions():
+    """Else the wheel could lack a module that is imported by a computed name."""
+    computed = set()
+    for name in set().union(*map(reached_modules, LABS)):
+        code = imports.file_of(name).read_text(encoding="utf-8")
+        calls = code.count("import_module(") - code.count('import_module("')
+        if calls - code.count('import_module(f"labkit.') > 0:
+            computed.add(name)
+    assert computed <= READ_ONLY | {"labkit.checks.core"}
