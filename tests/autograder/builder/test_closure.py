@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from instances import lab_instances
+from instances import some_of
 
 from autograder import imports
 from autograder.builder import closure
@@ -17,9 +17,10 @@ from autograder.errors import Refusal
 from autograder.imports import imported_modules, needed_modules
 
 LABS = read_labs()
-MOST_LINES = {1: 9_000, 4: 10_500, 6: 18_200}
+MOST_LINES = {1: 9_000, 4: 10_500, 6: 17_500}
+# Of release 0.1; not that of lab 8, which asked with widgets.
 OLD_SETUPS = json.loads(Path(__file__).with_name("setups_of_0_1.json").read_text("utf-8"))
-READ_ONLY = {"labkit", "labkit.labs", "labkit.lazy", "labkit.bridge.ahead"}
+READ_ONLY = {"labkit", "labkit.labs", "labkit.lazy"}
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
@@ -60,18 +61,18 @@ def test_a_hidden_case_may_not_need_a_module_that_the_wheel_does_not_hold(monkey
         reached_modules.__wrapped__(find_lab("01"))
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
-def test_the_setup_cell_of_an_older_notebook_finds_its_modules(lab):
+@pytest.mark.parametrize("name", OLD_SETUPS)
+def test_the_setup_cell_of_an_older_notebook_finds_its_modules(name):
     """The grader runs it as the student's own cell, after the one of today."""
-    needed = imported_modules(OLD_SETUPS[lab.name])
-    assert {name for name in needed if name.startswith("labkit")} <= reached_modules(lab).keys()
+    needed = {each for each in imported_modules(OLD_SETUPS[name]) if each.startswith("labkit")}
+    assert needed <= reached_modules(find_lab(name)).keys()
 
 
-@pytest.mark.parametrize("lab", lab_instances())
-def test_the_setup_cell_of_an_older_notebook_runs_on_the_wheel_of_today(lab, tmp_path):
-    write_folder(lab, tmp_path)
+@pytest.mark.parametrize("name", some_of(OLD_SETUPS, *list(OLD_SETUPS)[:3]))
+def test_the_setup_cell_of_an_older_notebook_runs_on_the_wheel_of_today(name, tmp_path):
+    write_folder(find_lab(name), tmp_path)
     start = "import labkit, os\nassert labkit.__file__.startswith(os.getcwd())\n"
-    command = [sys.executable, "-W", "error", "-c", start + OLD_SETUPS[lab.name]]
+    command = [sys.executable, "-W", "error", "-c", start + OLD_SETUPS[name]]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
