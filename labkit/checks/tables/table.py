@@ -219,7 +219,10 @@ class Table(Checks):
         return ""
 
     def _fitting(self, claim: Claim, student: Student, rows: Sequence[Row], slips: Slips) -> str:
-        """What is said of the slips that give what the student's function gives for all rows."""
+        """What is said of the slips that the last row has, if they give all that came for the rows.
+
+        A row for which a slip says nothing does not count.
+        """
         given = [(row.call, of) for row in rows if (of := row.slips(slips))]
         if not claim.relative:  # a slip may round, where the claim may not
             claim = replace(claim, relative=1e-6)
@@ -229,8 +232,8 @@ class Table(Checks):
             return ""
         return told(
             text
-            for text in (given[0][1] if given else ())
-            if all(text in of and _same(one, of[text], claim)
+            for text in (given[-1][1] if given and given[-1][0] is rows[-1].call else ())
+            if all(text not in of or _same(one, of[text], claim)
                    for one, (_, of) in zip(got, given, strict=True))
         )  # fmt: skip
 

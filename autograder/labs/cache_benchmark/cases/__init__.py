@@ -5,7 +5,7 @@ from dataclasses import astuple
 
 from labkit import cache_benchmark as reference
 from labkit.checks.answers import AnswerCase
-from labkit.labs.cache_benchmark.checks.costs import CostCase, PassesCase
+from labkit.checks.tables import Call, call, made
 from labkit.labs.cache_benchmark.checks.hashes import HashCase
 from labkit.labs.cache_benchmark.checks.leaving import LeavingCase
 from labkit.labs.cache_benchmark.checks.prefix import OffloadCase, PrefixCase
@@ -16,13 +16,12 @@ from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 ANSWERS = ("four_settings", "speed_up", "tokens_found", "offload_plan")
 MODELS = ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-4B", "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it")
 UNWINDOWED = MODELS[:3]
+Calls = dict[str, list[Call]]
 
 
 def hidden_cases(rng: random.Random) -> dict[str, list]:
     """The cases of one run, by exercise."""
     return {
-        "generation_passes": _passes(rng),
-        "generation_cost": _costs(rng),
         "predicted_time_s": _times(rng),
         "leaves_launch_floor_at": [_leaving(rng), _leaving(rng)],
         "slopes": _slopes(rng),
@@ -33,42 +32,42 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
     }
 
 
-def _passes(rng: random.Random) -> list[PassesCase]:
-    wanted = [
-        (rng.randrange(2, 40), rng.randrange(2, 9), True),
-        (rng.randrange(2, 40), rng.randrange(2, 9), False),
-        (1, rng.randrange(2, 9), True),
-        (rng.randrange(2, 40), 1, True),
-        (rng.randrange(2, 40), 0, True),
-        (rng.randrange(2, 40), 0, False),
-    ]
-    return [
-        PassesCase(n, cached, tuple(map(tuple, reference.generation_passes(n, n_new, cached))))
-        for n, n_new, cached in wanted
-    ]
+def hidden_calls(rng: random.Random) -> dict[str, Calls]:
+    """The calls of one run, by function and claim."""
+    return {"generation_passes": _passes(rng), "generation_cost": _costs(rng)}
 
 
-def _costs(rng: random.Random) -> list[CostCase]:
-    wanted = [
-        (rng.choice(MODELS), 1, rng.randrange(3, 12), True, 2),
-        ("google/gemma-3-1b-it", 1, 3, True, 2),
-        (rng.choice(MODELS), rng.randrange(100, 900), 1, True, 2),
-        (rng.choice(MODELS), rng.randrange(20, 700), rng.randrange(3, 9), True, 2),
-        (rng.choice(MODELS), rng.randrange(20, 700), rng.randrange(3, 9), False, 2),
-        (rng.choice(MODELS), rng.randrange(20, 700), rng.randrange(3, 9), True, 4),
-        (rng.choice(MODELS), rng.randrange(20, 700), rng.randrange(3, 9), False, 1),
+def _passes(rng: random.Random) -> Calls:
+    def calls(use_cache: bool, *n_new: int) -> list[Call]:
+        return [call(rng.randrange(2, 40), n, use_cache) for n in n_new]
+
+    without = calls(False, rng.randrange(2, 9))
+    cached = [*calls(True, rng.randrange(2, 9), 1), call(1, rng.randrange(2, 9), True)]
+    return {
+        "every_pass_makes_one_token": [*without, *cached, *calls(True, 0), *calls(False, 0)],
+        "without_a_cache_all_is_fed_again": without,
+        "with_a_cache_one_token_is_fed": cached,
+    }
+
+
+def _costs(rng: random.Random) -> Calls:
+    def run(use_cache: bool, *width: int) -> Call:
+        sizes = rng.randrange(20, 700), rng.randrange(3, 9)
+        return call(made(ModelWork.of, rng.choice(MODELS)), *sizes, use_cache, *width)
+
+    decoded = [
+        call(made(ModelWork.of, model), 1, n_new, True)
+        for model, n_new in ((rng.choice(MODELS), rng.randrange(3, 12)), (MODELS[-1], 3))
     ]
-    return [
-        CostCase(
-            model,
-            n_prompt,
-            n_new,
-            use_cache,
-            *reference.generation_cost(ModelWork.of(model), n_prompt, n_new, use_cache),
-            width,
-        )
-        for model, n_prompt, n_new, use_cache, width in wanted
-    ]
+    prefill = call(made(ModelWork.of, rng.choice(MODELS)), rng.randrange(100, 900), 1, True)
+    without = run(False)
+    return {
+        "each_step_attends_to_what_is_cached": decoded,
+        "prefill_needs_one_position_of_logits": [prefill],
+        "without_a_cache_every_pass_is_a_prefill": [without],
+        "every_pass_moves_weights_and_cache": [*decoded, prefill, run(True), without],
+        "the_width_of_numbers_is_an_argument": [run(True, 4), run(False, 1)],
+    }
 
 
 def _machine(rng: random.Random) -> MachineSpec:
