@@ -45,6 +45,10 @@ __all__ = [
 ]
 
 
+for _error in (DamagedModel, ModelError, UnavailableModel):
+    _error.__module__ = __name__  # as tracebacks show it
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class LoadedModel:
     """A model that is ready to run.
