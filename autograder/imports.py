@@ -10,9 +10,11 @@ from autograder.names import parsed
 from autograder.places import REPOSITORY
 from labkit.lazy import places_of
 
+OURS = ("labkit", "autograder")
+
 
 def imported_modules(source: str) -> list[str]:
-    """The modules that code needs and that exist; `from package import module` gives the module."""
+    """The modules that code needs and that exist."""
     return [name for name in needed_modules(source) if _is_module(name)]
 
 
@@ -45,8 +47,16 @@ def needed_modules(source: str) -> list[str]:
     return list(dict.fromkeys([*needed, *_in_strings(nodes)]))
 
 
+@cache
+def needed_by_file(path: Path) -> tuple[str, ...]:
+    """The modules that a file needs."""
+    return tuple(needed_modules(path.read_text(encoding="utf-8")))
+
+
 def place_of(module: str, name: str) -> str:
-    """The module that `module.name` is, or else comes from."""
+    """The module that `module.name` is, or else comes from; of other packages, `module`."""
+    if _top(module) not in OURS:
+        return module
     inside = f"{module}.{name}"
     return inside if _is_module(inside) else offered_by(module).get(name, module)
 
@@ -103,16 +113,15 @@ def _in_strings(nodes: list[ast.AST]) -> Iterator[str]:
             yield name
 
 
-def _parts_that_run(node: ast.AST) -> Iterator[ast.AST]:
-    """All below a node but what stands under `if TYPE_CHECKING`, and tables of offered names."""
-    for child in ast.iter_child_nodes(node):
-        match child:
-            case ast.If(test=ast.Name("TYPE_CHECKING")):
+def _parts_that_run(tree: ast.AST) -> Iterator[ast.AST]:
+    """All below a tree but what stands under `if TYPE_CHECKING`, and tables of offered names."""
+    todo = [tree]
+    while todo:
+        match node := todo.pop():
+            case ast.If(test=ast.Name("TYPE_CHECKING")) | ast.Call(func=ast.Name("offer")):
                 continue
-            case ast.Call(func=ast.Name("offer")):
-                continue
-        yield child
-        yield from _parts_that_run(child)
+        yield node
+        todo += reversed(list(ast.iter_child_nodes(node)))
 
 
 def _is_dotted(text: str) -> bool:
@@ -124,7 +133,7 @@ def _top(module: str) -> str:
 
 
 def _is_module(name: str) -> bool:
-    if _top(name) in ("labkit", "autograder"):
+    if _top(name) in OURS:
         return file_of(name) is not None
     try:
         return importlib.util.find_spec(name) is not None

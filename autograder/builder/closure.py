@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder.builder.source import Lab, solved_text
 from autograder.errors import Refusal
-from autograder.imports import file_of, imported_modules, needed_modules, offered_by
+from autograder.imports import file_of, needed_by_file, needed_modules, offered_by
 from autograder.names import parsed
 from autograder.places import REPOSITORY
 
@@ -34,8 +34,7 @@ def reached_modules(lab: Lab) -> dict[str, str]:
         reached[name] = needed_by
         if not (path := file_of(name)):
             raise Refusal(f"{name} is missing: {_chain(name, reached)}")
-        needed = needed_modules(path.read_text(encoding="utf-8"))
-        todo += [(each, name) for each in (*needed, *_packages_of(name))]
+        todo += [(each, name) for each in (*needed_by_file(path), *_packages_of(name))]
     _refuse_hidden_needs(lab, reached)
     return reached
 
@@ -58,13 +57,12 @@ def _own_modules(lab: Lab) -> Iterator[str]:
 @cache
 def _in_child() -> tuple[str, ...]:
     """What the process needs that runs student code beside the same labkit."""
-    code = [path.read_text(encoding="utf-8") for path in sorted(CHILD.glob("*.py"))]
-    return tuple(name for text in code for name in needed_modules(text))
+    return tuple(name for path in sorted(CHILD.glob("*.py")) for name in needed_by_file(path))
 
 
 def _refuse_hidden_needs(lab: Lab, reached: dict[str, str]) -> None:
     for path in sorted((REPOSITORY / f"autograder/labs/{lab.topic}/cases").glob("*.py")):
-        for name in imported_modules(path.read_text(encoding="utf-8")):
+        for name in needed_by_file(path):
             if _is_ours(name) and name not in reached:
                 raise Refusal(
                     f"{path.relative_to(REPOSITORY)} imports {name}, which the labkit of "

@@ -16,7 +16,7 @@ from autograder.builder.blank import Target, blank_functions
 from autograder.builder.closure import reached_modules
 from autograder.builder.source import Lab, read_project, targets_from
 from autograder.files import zip_bytes
-from autograder.imports import file_of, needed_modules
+from autograder.imports import file_of, needed_by_file
 from autograder.places import REPOSITORY
 
 _NAME = re.compile(r"\w+")
@@ -49,8 +49,8 @@ def code_files(lab: Lab) -> dict[str, bytes]:
 
 def packages_needed(files: Mapping[str, bytes]) -> list[str]:
     """What these files import, as pyproject.toml asks for it."""
-    code = [text.decode() for name, text in files.items() if name.endswith(".py")]
-    imported = {name.partition(".")[0] for text in code for name in needed_modules(text)}
+    code = [REPOSITORY / name for name in files if name.endswith(".py")]
+    imported = {name.partition(".")[0] for path in code for name in needed_by_file(path)}
     return [each for each in read_project()["dependencies"] if _NAME.match(each)[0] in imported]
 
 

@@ -16,7 +16,7 @@ from labkit.measuring.profiles import PAIRS, PROFILES, ROLES, Profile, profile
 from labkit.models.shapes import ModelShape
 from labkit.models.tiny import SHIPPED, facts_of
 from labkit.zoo import choose
-from labkit.zoo.errors import DamagedModel, ModelError, UnavailableModel
+from labkit.zoo.errors import DamagedModel, ModelError, TooLarge, UnavailableModel
 from labkit.zoo.table import describe
 from labkit.zoo.vocabulary import check_same_family, check_same_vocabulary
 
@@ -33,6 +33,7 @@ __all__ = [
     "ModelError",
     "Pair",
     "Profile",
+    "TooLarge",
     "UnavailableModel",
     "check_same_vocabulary",
     "describe",
@@ -43,6 +44,10 @@ __all__ = [
     "profile",
     "substitute",
 ]
+
+
+for _error in (DamagedModel, ModelError, TooLarge, UnavailableModel):
+    _error.__module__ = __name__  # as tracebacks show it
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from autograder.builder.source import Cell, Lab
+from autograder.imports import needed_modules
 from labkit.measuring.plots import CourseFigure, strip_html
 from labkit.measuring.records import recorded_results
 from labkit.measuring.tables import Tables
@@ -27,6 +28,7 @@ class Stage:
         patterns = re.findall(r'recorded_results\("(.+?)"\)', "\n".join(c.text for c in lab.cells))
         records = recorded_results(patterns[0]) if patterns else {}
         self._answers = vars(import_module(f"labkit.{lab.topic}")) if lab.exercises else {}
+        self._given = ""
         self._names: dict[str, Any] = {"records": records, "RECORDS": records}
 
     def add(self, cell: Cell) -> None:
@@ -34,6 +36,7 @@ class Stage:
         if cell.kind == "exercise":
             self._names[cell.name] = self._answers[cell.name]
         else:
+            self._given += f"{cell.text}\n"
             self._run(cell.text)
 
     def question(self, cell: Cell) -> str:
@@ -53,9 +56,13 @@ class Stage:
         """
         tree = ast.parse(cell.text)
         used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-        assigned = {node.id for node in used if isinstance(node.ctx, ast.Store)} - {"records"}
+        assigned = {node.id for node in used if isinstance(node.ctx, ast.Store)} - {
+            "records",
+            "RECORDS",
+        }
         without = {name: value for name, value in self._names.items() if name not in assigned}
         modules = {_module(self._names.get(node.id)) for node in used}
+        modules |= {*needed_modules(f"{self._given}\n{cell.text}")} - {*needed_modules(self._given)}
         if ANSWERED in modules or any(map(MEASURES.match, modules)):
             self._names = without
             return None
@@ -63,7 +70,7 @@ class Stage:
         if isinstance(tree.body[-1], ast.Expr):
             last = tree.body[-1]
             last.value = ast.Call(ast.Name("display", ast.Load()), [last.value], [])
-        names = {**self._names, "display": lambda *found: values.extend(found)}
+        names = {**self._names, "display": lambda *found, **_: values.extend(found)}
         try:
             with redirect_stdout(printed):
                 exec(compile(ast.fix_missing_locations(tree), cell.name, "exec"), names)

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from autograder.builder.source import Lab
 from autograder.imports import imported_modules, offered_by
+from autograder.names import parsed
 
 MODULE = """\
 .. automodule:: {name}
@@ -23,7 +24,8 @@ def reference_files(labs: Collection[Lab]) -> dict[str, bytes]:
 
 def _imported(labs: Collection[Lab]) -> set[str]:
     """What students import in a notebook; a check is no part of it."""
-    texts = (cell.text for lab in labs for cell in lab.cells if cell.kind != "prose")
+    code = ([cell.text for cell in lab.cells if parsed(cell.text)] for lab in labs)
+    texts = ["\n".join(cells) for cells in code]
     names = {name for text in texts for name in imported_modules(text) if not offered_by(name)}
     return {name for name in names if name.startswith("labkit.") and ".checks." not in name}
 
