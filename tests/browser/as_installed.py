@@ -11,7 +11,7 @@ import json
 import zipfile
 
 import pytest
-from lab_pages import RUN_TIMEOUT_MS, LabServer, close, picture, write_settings
+from lab_pages import RUN_TIMEOUT_MS, LabServer, close, errors_on, picture, write_settings
 from nbformat.v4 import new_code_cell, new_notebook
 from play import SMALL, with_small_experiments
 
@@ -22,7 +22,6 @@ from labkit.labs.show import players
 
 INSTALL_MS = 30 * 60_000
 OUTPUTS = ".jp-OutputArea-output"
-ERRORS = f"{OUTPUTS}[data-mime-type*=error]"
 ON_STDERR = f"{OUTPUTS}[data-mime-type*=stderr]"
 PICTURE = """widget => [...widget.querySelectorAll('.widget-html-content')]
     .map(part => part.innerHTML).join()"""
@@ -85,7 +84,7 @@ def test_every_cell_runs_without_an_error_or_a_warning(students, browser, shoot,
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     students.run_all(page, path, 3 * RUN_TIMEOUT_MS)
     picture(page, shoot, f"installed-{lab.name}-solved.png")
-    assert texts(page, ERRORS) == []
+    assert errors_on(page) == []
     assert texts(page, ON_STDERR) == []
     assert [text for text in texts(page, OUTPUTS) if "Warning" in text] == []
     assert n_widgets(page) >= (lab.topic in players())

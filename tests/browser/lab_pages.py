@@ -17,13 +17,20 @@ RUN_ALL = """async () => {
     await context.session.kernel.info;
     window.jupyterapp.commands.execute('notebook:run-all-cells');
 }"""
-ALL_RAN = r"""() => {
+ERRORS = """() => {
+    const notebook = window.jupyterapp.shell.currentWidget.content;  // pages show errors as stderr
+    const outputs = [...notebook.model.cells].flatMap(
+        cell => cell.type === 'code' ? cell.outputs.toJSON() : []);
+    return outputs.filter(output => output.output_type === 'error').map(
+        output => `${output.ename}: ${output.evalue}`);
+}"""
+ALL_RAN = rf"""() => {{
     const ofCells = '.jp-CodeCell .jp-InputPrompt:not(.jp-Placeholder-prompt)';  // folded ones too
     const prompts = [...document.querySelectorAll(ofCells)];
     const texts = prompts.map(prompt => prompt.textContent);
-    const failed = document.querySelector('.jp-OutputArea-output[data-mime-type*=error]');
+    const failed = ({ERRORS})().length > 0;
     return failed || (texts.length > 0 && texts.every(text => /\[\d+\]/.test(text)));
-}"""
+}}"""
 
 TOO_WIDE = """ours => [...document.querySelectorAll(ours)].flatMap(root => {
     const cell = root.closest('.jp-Cell').getBoundingClientRect();
@@ -76,6 +83,11 @@ class LabServer:
         page.evaluate(RUN_ALL)
         page.wait_for_function(ALL_RAN, timeout=timeout_ms)
         page.wait_for_timeout(1000)
+
+
+def errors_on(page):
+    """The errors among the outputs of a notebook, as "class: message"."""
+    return page.evaluate(ERRORS)
 
 
 def close(page):

@@ -6,7 +6,7 @@ build/browser.
 
 import pytest
 from instances import shown_labs
-from lab_pages import ALL_RAN, beyond_their_cells, close, picture
+from lab_pages import ALL_RAN, beyond_their_cells, close, errors_on, picture
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.builder.notebooks import build_notebook
@@ -19,10 +19,6 @@ DEMOS = players()
 SHOWN = [lab.topic for lab in shown_labs() if lab.topic in DEMOS]
 
 
-def errors_on(page):
-    return page.locator(".jp-OutputArea-output[data-mime-type*=error]").all_text_contents()
-
-
 def move_a_slider(page):
     """The calculator redraws when a slider moves."""
     widget = page.locator(".jupyter-widgets.widget-container").first
@@ -33,6 +29,17 @@ def move_a_slider(page):
         page.keyboard.press("ArrowRight")
     page.wait_for_timeout(2000)
     assert widget.inner_html() != before
+
+
+def test_an_error_ends_the_wait_and_is_seen(lab_server, browser):
+    """Even one that shows its sentence without a traceback, as that of the first cell."""
+    notebook = build_notebook(LAB, "student")
+    stops = "class Stop(Exception):\n    def _render_traceback_(self):\n        return ['end']"
+    notebook.cells = [new_code_cell(f"{stops}\nraise Stop('why')"), new_code_cell("1")]
+    page = browser.new_page()
+    lab_server.run_all(page, lab_server.put(LAB, notebook, "stopped", "stopped"), 60_000)
+    assert errors_on(page) == ["Stop: why"]
+    close(page)
 
 
 def test_a_lab_runs_from_top_to_bottom(lab_page, shoot):

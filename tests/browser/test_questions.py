@@ -6,7 +6,7 @@ With --large, screenshots in both languages and themes go to build/browser.
 import json
 
 import pytest
-from lab_pages import beyond_their_cells, close, picture
+from lab_pages import beyond_their_cells, close, errors_on, picture
 from test_accessibility import CHANGE_THEME, IS_SHOWN, THEMES, WIDTHS
 
 from autograder.builder.notebooks import build_notebook
@@ -43,7 +43,7 @@ def answered(language):
 def test_questions_stand_below_their_cells_and_fit_the_page(lab_server, browser, shoot, language):
     page = browser.new_page(viewport={"width": WIDTHS[0], "height": 900})
     lab_server.run_all(page, lab_server.put(LAB, answered(language), language, "questions"))
-    assert page.locator(".jp-OutputArea-output[data-mime-type*=error]").count() == 0
+    assert errors_on(page) == []
     questions = page.locator(".jp-OutputArea-output.jp-RenderedMarkdown")
     assert questions.count() == len(ASKED)
     assert questions.nth(0).locator("li strong").all_text_contents() == list("ABCDE")
