@@ -36,7 +36,7 @@ def main(*, quick: bool = False) -> None:
     quickest = {n: min(found, key=lambda row: row["cpu_seconds"]) for n, found in rows.items()}
     each = {n: row["cpu_seconds"] / n for n, row in quickest.items()}
     record = {
-        "machine": machine(),
+        "machine": machine("cpu"),
         "n_slots": SETUP.decode_batch,
         "storage_tokens": SETUP.storage,
         "mean_new_tokens": MEAN_NEW,

@@ -39,7 +39,7 @@ def main(*, quick: bool = False) -> None:
     """Measure, write the record, print it."""
     use_one_thread()
     found = on_cpu(n_rounds=1, n_prompts=1) if quick else on_cpu()
-    report(OUT, {"machine": machine(), "cpu": found}, quick=quick)
+    report(OUT, {"machine": machine("cpu"), "cpu": found}, quick=quick)
 
 
 def on_cpu(n_rounds: int = N_ROUNDS, n_new: int = N_NEW, n_prompts: int | None = None) -> dict:

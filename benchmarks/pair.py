@@ -39,7 +39,7 @@ def main(*, quick: bool = False) -> None:
     sources = [*SOURCES][: 1 if quick else None]
     texts = {source: [prompt.text for prompt in prompts(source)][:n_prompts] for source in sources}
     record = {
-        "machine": machine(),
+        "machine": machine("cpu"),
         "n_threads": {"default": n_default, "one": 1},
         "n_cached": N_CACHED,
         "step_ms": steps,

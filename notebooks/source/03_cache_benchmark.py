@@ -183,6 +183,9 @@ four_settings = {
 # The cell takes half a minute on a CPU. `cache-here.jsonl` stores the results. If you run the cell
 # again, it continues where it stopped, and measures what had no room in memory.
 
+# %% given="recorded"
+RECORDS = kit.recorded_results("cache-*.jsonl")
+
 # %% experiment="measure"
 here = kit.profile()
 recorder = kit.Recorder("cache-here.jsonl", kit.Provenance.here(here, "lab 3"))
@@ -195,7 +198,6 @@ for row in lab.experiments.cache_or_not(here, **limits, is_done=recorder.is_done
         print(
             f"{row.setting}: {row.model}, one token takes {1e3 * row.time_s:.2f} ms"
         )
-RECORDS = kit.recorded_results("cache-*.jsonl")
 records = {**RECORDS, "here": recorder.record()}
 print(recorder)
 

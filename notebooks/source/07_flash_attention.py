@@ -45,6 +45,7 @@ student_id = "instructor"
 # FlashAttention computes the same output, up to rounding, and never writes a score to memory.
 
 # %% given="setup"
+import math
 from math import ceil, inf
 
 import torch
@@ -78,6 +79,8 @@ check = kit.start("flash_attention", globals())
 # The size of the pieces must not change the result:
 
 # %% given="one_head"
+from labkit.labs.flash_attention.own_head import own_head
+
 queries, keys, values = torch.randn(
     3, 96, 16, generator=torch.Generator("cpu").manual_seed(7)
 )
@@ -228,7 +231,7 @@ lab.tile_player(flash_attention_1, flash_attention_2)
 # * `megabytes`: what both are together, in megabytes (10^6 bytes).
 
 # %% experiment="my_head_numbers"
-print(lab.own_head.own_head(student_id))
+print(own_head(student_id))
 
 # %% answer="my_head" points=1
 my_head = {

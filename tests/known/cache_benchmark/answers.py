@@ -41,11 +41,11 @@ def of_each(key: str, *values: Any) -> dict[str, dict[str, Any]]:
     return {name: {key: value} for name, value in zip(names, values, strict=True)}
 
 
-_CACHED = 'slopes(*curve(RECORDS["cache-cpu"], "baseline", True))[-1]'
-_UNCACHED = 'slopes(*curve(RECORDS["cache-cpu"], "baseline", False))[-1]'
+_CACHED = 'slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1]'
+_UNCACHED = 'slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1]'
 _CURVES = """\
-lengths, with_cache = curve(RECORDS["cache-cpu"], "baseline", True)
-_, without = curve(RECORDS["cache-cpu"], "baseline", False)
+lengths, with_cache = lab.curve(RECORDS["cache-cpu"], "baseline", True)
+_, without = lab.curve(RECORDS["cache-cpu"], "baseline", False)
 ratios = [a / b for a, b in zip(without, with_cache)]
 """
 
@@ -179,7 +179,7 @@ VARIANTS = {
             long_prompt={"uncached_pass": "COMPUTE"},
         ),
         "computed": four_settings().replace(
-            "524288", 'kv_bytes_per_token(ModelShape.of("meta-llama/Llama-2-7b-hf"))'
+            "524288", 'kit.kv_bytes_per_token(kit.ModelShape.of("meta-llama/Llama-2-7b-hf"))'
         ),
     },
     "speed_up": {
@@ -193,8 +193,8 @@ VARIANTS = {
             "(without[-1] - without[-2]) / (with_cache[-1] - with_cache[-2])",
         ),
         "rounded": speed_up(
-            'round(slopes(*curve(RECORDS["cache-cpu"], "baseline", True))[-1], 5)',
-            'round(slopes(*curve(RECORDS["cache-cpu"], "baseline", False))[-1], 4)',
+            'round(slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1], 5)',
+            'round(slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1], 4)',
         ),
     },
     "tokens_found": {
@@ -203,7 +203,7 @@ VARIANTS = {
         "computed from the tokens": """from labkit.zoo.choose import kit_tokenizer
 
 _cut = kit_tokenizer("tiny-target")
-_ids = {name: _cut(text)["input_ids"] for name, text in edited_prompts().items()}
+_ids = {name: _cut(text)["input_ids"] for name, text in lab.edited_prompts().items()}
 tokens_found = {}
 for _name, _each in _ids.items():
     _same = [a == b for a, b in zip(_each, _ids["same"])]
@@ -219,7 +219,7 @@ for _name, _each in _ids.items():
 }""",
         "computed": """from labkit.models.facts import vram_readings
 
-_shape = ModelShape.of("Qwen/Qwen3-14B")
+_shape = kit.ModelShape.of("Qwen/Qwen3-14B")
 _moved = ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)
 offload_plan = {
     name: {

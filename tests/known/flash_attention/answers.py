@@ -152,7 +152,7 @@ my_head["megabytes"] = moved.total * mine.bytes_per_number / 1e6
 """
 _COUNTED = """\
 mine = own_head(student_id)
-memory = attention_memory(
+memory = lab.attention_memory(
     *torch.zeros(3, mine.n_rows, mine.head_dim, dtype=getattr(torch, mine.dtype))
 )
 tile_q, tile_kv = tile_sizes(mine.sram_kib * 1024, mine.head_dim, mine.bytes_per_number)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from labkit.engine import registry, sampling
+from labkit.engine import flash, registry, sampling
 from labkit.engine.sampling import accept, draw, warped
 
 OPERATIONS = ("linear", "attention", "flash_attention", "draw", "accept")
 TARGET = torch.tensor([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5], [0.0, 1.0, 0.0]]).log()
 DRAFT = torch.tensor([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]).log()
+choose = partial(registry.choose, kernels=(*registry.KERNELS, *flash.KERNELS))
 EVEN = [1.0, 1.0, 1.0]
 
 
@@ -83,13 +85,13 @@ def on_a_gpu(monkeypatch):
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_where_triton_is_absent_pytorch_stands_in(operation, on_a_gpu, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    assert registry.choose(operation, on_a_gpu).backend == "triton"
+    assert choose(operation, on_a_gpu).backend == "triton"
     second = "graph" if operation == "attention" else "torch"
-    assert registry.choose(operation, on_a_gpu, without=("triton",)).backend == second
+    assert choose(operation, on_a_gpu, without=("triton",)).backend == second
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert registry.choose(operation, on_a_gpu).backend == second
+    assert choose(operation, on_a_gpu).backend == second
     with pytest.raises(ValueError, match=r"triton: Triton is not installed; .*torch: left out"):
-        registry.choose(operation, on_a_gpu, without=("torch", "graph"))
+        choose(operation, on_a_gpu, without=("torch", "graph"))
 
 
 @pytest.mark.parametrize(
@@ -107,11 +109,11 @@ def test_each_gpu_has_kernels_whose_steps_can_be_captured(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     on_a_gpu.dtype = dtype
-    assert [registry.choose(operation, on_a_gpu).backend for operation in OPERATIONS] == expected
+    assert [choose(operation, on_a_gpu).backend for operation in OPERATIONS] == expected
 
 
 def test_what_stands_in_is_the_reference():
     weights = SimpleNamespace(device=torch.device("cpu"), dtype=torch.float32)
     shape = SimpleNamespace(vocab_size=3)
-    made = [registry.choose(name, weights).make(shape, 1, "cpu") for name in ("draw", "accept")]
+    made = [choose(name, weights).make(shape, 1, "cpu") for name in ("draw", "accept")]
     assert made == [draw, accept]

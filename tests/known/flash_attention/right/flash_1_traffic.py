@@ -11,7 +11,7 @@ def flash_1_traffic(n_rows, head_dim, tile_kv):
 
 # %% counted by the memory
 def flash_1_traffic(n_rows, head_dim, tile_kv):
-    memory = attention_memory(*torch.zeros(3, n_rows, head_dim))
+    memory = lab.attention_memory(*torch.zeros(3, n_rows, head_dim))
     flash_attention_1(memory, n_rows, tile_kv)
     return Traffic(writes=memory.n_written, reads=memory.n_read)
 

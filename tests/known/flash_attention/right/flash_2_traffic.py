@@ -10,7 +10,7 @@ def flash_2_traffic(n_rows, head_dim, tile_q):
 
 # %% counted by the memory
 def flash_2_traffic(n_rows, head_dim, tile_q):
-    memory = attention_memory(*torch.zeros(3, n_rows, head_dim))
+    memory = lab.attention_memory(*torch.zeros(3, n_rows, head_dim))
     flash_attention_2(memory, tile_q, n_rows)
     return Traffic(memory.n_read, memory.n_written)
 

@@ -11,7 +11,7 @@ def standard_traffic(n_rows, head_dim):
 
 # %% counted by the memory
 def standard_traffic(n_rows, head_dim):
-    memory = attention_memory(*torch.zeros(3, n_rows, head_dim))
+    memory = lab.attention_memory(*torch.zeros(3, n_rows, head_dim))
     standard_attention(memory)
     return Traffic(memory.n_read, memory.n_written)
 

@@ -16,7 +16,7 @@ mask = torch.arange(n_key) <= (rows[:, None] - 1).clamp(min=0)
 # %% attends to the new tokens only
 def attend_cached(queries, keys, values, past):
     n_new = queries.shape[2]
-    attended = masked_attention(queries, keys, values, causal_mask(n_new))
+    attended = masked_attention(queries, keys, values, kit.causal_mask(n_new))
     if past is not None:
         keys = torch.cat([past[0], keys], dim=2)
         values = torch.cat([past[1], values], dim=2)

@@ -50,7 +50,7 @@ past = (past or []) + cache
 # fails tokens_continue_the_prompt_greedily
 
 # %% samples unless told otherwise
-# = pick: Pick = greedy, => pick: Pick = sampler(torch.Generator()),
+# = pick: Pick = greedy, => pick: Pick = kit.sampler(torch.Generator()),
 
 # fails sampled_tokens_equal_the_uncached_ones
 
