@@ -44,9 +44,9 @@ def grade(
         shared_template()  # all are due: the template imports while this process does
     from autograder.grading.grade import Run, grade_shard
     from autograder.grading.grade import grade as grade_lab
+    from autograder.grading.messages import counts, no_times, places
     from autograder.grading.pool import usual_jobs
     from autograder.grading.spool import shard_of
-    from autograder.grading.told import counts, no_times, places
     from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
 
