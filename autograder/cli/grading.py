@@ -97,7 +97,7 @@ def regrade(
     run = Run(jobs or usual_jobs(), sandbox=sandbox)
     with refusals():
         plan = plan_regrade(named_lab(lab), submissions, out, exercise, run)
-        for line in plan.told():
+        for line in plan.lines():
             typer.echo(line)
         if write:
             plan.write()

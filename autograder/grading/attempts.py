@@ -70,19 +70,19 @@ class Work:
             submitted_at=submission.submitted_at,
             late=attempt.standing.sentence,
             late_factor=attempt.standing.late_factor,
-            problem=self._told(attempt, outcomes),
+            problem=self._remarks(attempt, outcomes),
             key=self.key,
         )
         return replace(outcome, submission=submission, result=result)
 
-    def _told(self, counts: Attempt, outcomes: Mapping[str, Outcome]) -> str:
-        """What ended the attempt that counts, and which others nobody could read."""
-        told = [outcomes[counts.key].result.problem]
+    def _remarks(self, counts: Attempt, outcomes: Mapping[str, Outcome]) -> str:
+        """The problem of the attempt that counts, then the attempts that could not be read."""
+        remarks = [outcomes[counts.key].result.problem]
         for each in self.to_grade:
             other = outcomes[each.key].result
             if each is not counts and other.status == UNGRADABLE:
-                told.append(f"Attempt {each.submission.attempt}: {other.problem}")
-        return " ".join(filter(None, told))
+                remarks.append(f"Attempt {each.submission.attempt}: {other.problem}")
+        return " ".join(filter(None, remarks))
 
     @staticmethod
     def _rank(attempt: Attempt, result: Result) -> tuple[bool, float, int]:

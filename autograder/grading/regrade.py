@@ -97,7 +97,7 @@ class RegradePlan:
             if checks or replace(old[student], of=new[student].of) != new[student]
         ]
 
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         """The changes, a line each, and what else a TA should know."""
         changes, of = self.changes(), len(self.outcomes)
         lines = [f"{self.exercise} of {self.lab.name}: {len(changes)} of {of} change."]
