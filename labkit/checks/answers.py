@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import number_in, refuse_blank, said_of, show
+from labkit.checks.compare import number_in, refuse_blank, show, slips_named
 from labkit.checks.core import Unfinished, Wrong
 from labkit.measuring.records import Record, read_record
 from labkit.models.facts import data_path
@@ -131,7 +131,7 @@ def expect_close(
     source: what it follows from, in words.
     """
     if not is_near(got, right, relative):
-        why = said_of(got, slips or {}, max(relative, 1e-6), why)
+        why = slips_named(got, slips or {}, max(relative, 1e-6), why)
         refuse(case, f"{what}, {show(got)}", source, why, cause=what)
 
 

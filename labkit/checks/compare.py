@@ -64,15 +64,17 @@ def expect_number(
     if math.isclose(number, expected, rel_tol=relative, abs_tol=absolute):
         return
     off = {expected * factor: sentence for factor, sentence in (factors or {}).items()}
-    causes = (said_of(number, off, max(relative, 1e-6)), said_of(number, slips or {}))
+    causes = (slips_named(number, off, max(relative, 1e-6)), slips_named(number, slips or {}))
     why = told(filter(None, causes)) or why
     if math.isnan(number):
         why = why or NAN
     raise Wrong(what, **told_apart(expected, number), why=why)
 
 
-def said_of(got: float, slips: Mapping[float, str], relative: float = 1e-6, why: str = "") -> str:
-    """What is said of the slips that the number is near to; `why` if it is near none."""
+def slips_named(
+    got: float, slips: Mapping[float, str], relative: float = 1e-6, why: str = ""
+) -> str:
+    """The sentences of the slips whose number is near; `why` if there is none."""
     near = (text for slip, text in slips.items() if math.isclose(got, slip, rel_tol=relative))
     return told(near) or why
 

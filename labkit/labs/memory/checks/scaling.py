@@ -15,7 +15,7 @@ from labkit.checks.answers import (
     is_near,
     shape_of,
 )
-from labkit.checks.compare import expect_mapping, said_of, show, told
+from labkit.checks.compare import expect_mapping, show, slips_named, told
 from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.tables import FAMILY, LENGTHS, cache_bytes
 from labkit.models.facts import models
@@ -52,7 +52,7 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
             32
             / 0.6: "That is the ratio of the names. Use the parameters in the table of section 1.",
         }
-        why = said_of(params_ratio, slips, 0.02)
+        why = slips_named(params_ratio, slips, 0.02)
         raise Wrong(f"the parameters do not grow {show(params_ratio)} times", why=why)
     functions = case.right or student
     small, large = (
