@@ -65,7 +65,7 @@ def expect_number(
         return
     off = {expected * factor: sentence for factor, sentence in (factors or {}).items()}
     causes = (slips_named(number, off, max(relative, 1e-6)), slips_named(number, slips or {}))
-    why = told(filter(None, causes)) or why
+    why = joined(filter(None, causes)) or why
     if math.isnan(number):
         why = why or NAN
     raise Wrong(what, **told_apart(expected, number), why=why)
@@ -76,11 +76,11 @@ def slips_named(
 ) -> str:
     """The sentences of the slips whose number is near; `why` if there is none."""
     near = (text for slip, text in slips.items() if math.isclose(got, slip, rel_tol=relative))
-    return told(near) or why
+    return joined(near) or why
 
 
-def told(sentences: Iterable[str]) -> str:
-    """One sentence, or all that fit."""
+def joined(sentences: Iterable[str]) -> str:
+    """The sentences as one text, with "Or:" between them."""
     return " Or: ".join(dict.fromkeys(sentences))
 
 

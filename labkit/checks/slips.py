@@ -12,7 +12,7 @@ from math import isclose
 from typing import Any
 
 from labkit.bridge.student import StudentError
-from labkit.checks.compare import number_in, told
+from labkit.checks.compare import joined, number_in
 from labkit.checks.core import Unfinished, Wrong
 
 WrongNumbers = Callable[..., Mapping[str, float]]
@@ -35,7 +35,7 @@ def slip_in_numbers(
     except (StudentError, Wrong, Unfinished):
         return ""
     wrong = [slips(*probe) for probe in probes]
-    return told(
+    return joined(
         sentence
         for sentence in wrong[0]
         if all(

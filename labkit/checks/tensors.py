@@ -7,7 +7,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from labkit.checks.compare import refuse_blank, show, told, told_apart, why_none
+from labkit.checks.compare import joined, refuse_blank, show, told_apart, why_none
 from labkit.checks.core import Wrong
 
 # Largest difference that rounding alone explains, by dtype of the answer.
@@ -96,4 +96,4 @@ def slip_in_tensors(got: Any, slips: Slips, *arguments: Any, within: float = 1e-
             got.float(), one.float(), rtol=within, atol=within
         )
 
-    return told(sentence for sentence, slip in slips.items() if agrees(slip))
+    return joined(sentence for sentence, slip in slips.items() if agrees(slip))

@@ -40,10 +40,10 @@ from labkit.bridge.wire import is_array
 from labkit.checks.compare import (
     NAN,
     expect_equal,
+    joined,
     number_in,
     refuse_blank,
     show,
-    told,
     told_apart,
 )
 from labkit.checks.core import Check, Checks, NotJudged, Unfinished, Wrong
@@ -230,7 +230,7 @@ class Table(Checks):
             got = [self._given_or_raised(claim, student, asked) for asked, _ in given]
         except (Wrong, Unfinished):
             return ""
-        return told(
+        return joined(
             text
             for text in (given[-1][1] if given and given[-1][0] is rows[-1].call else ())
             if all(text not in of or _same(one, of[text], claim)

@@ -8,7 +8,7 @@ from typing import Any
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, refuse_blank, show, told
+from labkit.checks.compare import expect_equal, joined, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import Store, expect_refusal
 
@@ -152,7 +152,7 @@ def _slip_of_places(student: Student, case: QueueCase) -> str:
         "The request at the front is lost if it does not meet the condition.": ids[1:2] + ids[3:],
         "The requests that do not meet the condition are put at the end.": ids[3:] + ids[:2],
     }
-    return told(text for text, others in slips.items() if left == others)
+    return joined(text for text, others in slips.items() if left == others)
 
 
 @_queue(hint="Return None after the last request, and remove nothing.", gate=False)

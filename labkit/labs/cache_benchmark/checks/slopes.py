@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import isclose
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_number, list_in, number_in, told
+from labkit.checks.compare import expect_number, joined, list_in, number_in
 from labkit.checks.core import check
 from labkit.checks.forms import expect_refusals
 
@@ -42,7 +42,7 @@ def _expect_slopes(student: Student, case: SlopesCase) -> None:
         pairs = zip(slopes, slip, strict=True)
         return all(isclose(*pair, rel_tol=1e-5, abs_tol=rounding) for pair in pairs)
 
-    why = told(sentence for sentence, slip in _slips(case) if agree(slip))
+    why = joined(sentence for sentence, slip in _slips(case) if agree(slip))
     for i, (one, expected) in enumerate(zip(slopes, case.expected, strict=True)):
         expect_number(one, expected, f"slope {i + 1}", relative=1e-5, absolute=rounding, why=why)
 

@@ -9,7 +9,7 @@ from functools import partial
 from math import isclose
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import number_in, told
+from labkit.checks.compare import joined, number_in
 from labkit.checks.core import check
 from labkit.labs.flash_attention.checks.turns import (
     EXACT,
@@ -30,7 +30,7 @@ def slip_in_counts(
 ) -> str:
     """What is said of the counts for several sizes: the mistakes that give them all."""
     added = [slips(*each) for each in sizes]
-    return told(
+    return joined(
         sentence
         for sentence in added[0]
         if all(

@@ -15,7 +15,7 @@ from labkit.checks.answers import (
     is_near,
     shape_of,
 )
-from labkit.checks.compare import expect_mapping, show, slips_named, told
+from labkit.checks.compare import expect_mapping, joined, show, slips_named
 from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.tables import FAMILY, LENGTHS, cache_bytes
 from labkit.models.facts import models
@@ -61,7 +61,7 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
     )
     if not small > 0:
         raise Wrong("your kv_cache_bytes gives no bytes to compare with")
-    why = told(text for wrong, text in _kv_ratio_slips(*facts) if is_near(kv_ratio, wrong, 0.01))
+    why = joined(text for wrong, text in _kv_ratio_slips(*facts) if is_near(kv_ratio, wrong, 0.01))
     source = "the layers, KV heads and head_dim of both models"
     what, right = "the ratio of the caches", large / small
     expect_close(case, kv_ratio, right, what, source, relative=0.02, why=why)

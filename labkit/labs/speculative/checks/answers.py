@@ -11,7 +11,7 @@ from typing import Any
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import Student
 from labkit.checks.answers import AnswerCase, ask, choice_in, fields_of, finite_number_in, is_near
-from labkit.checks.compare import expect_mapping, refuse_blank, show, told
+from labkit.checks.compare import expect_mapping, joined, refuse_blank, show
 from labkit.checks.core import OnlyRead, Wrong, check
 
 LEVIATHAN, CHEN = "Leviathan et al., Algorithm 1", "Chen et al., Algorithm 2"
@@ -106,7 +106,7 @@ def _expect_alpha(student: Student, case: AnswerCase, gamma: int) -> None:
     if any(answer.get(other) == answer[gamma] for other in PUBLISHED if other != gamma):
         slips["That is also your alpha for another gamma. Solve for each one."] = alpha
     what = f"accepted / drafted at gamma {gamma} for an alpha of {show(alpha)}"
-    why = told(text for text, slip in slips.items() if is_near(alpha, slip, 2e-3))
+    why = joined(text for text, slip in slips.items() if is_near(alpha, slip, 2e-3))
     raise Wrong(what, expected=show(ratio), got=f"{got:.3f}", why=why)
 
 
@@ -147,7 +147,7 @@ def _expect_plan(student: Student, case: AnswerCase, setting: str) -> None:
         raise Wrong("what your speedup gives", expected="more than 0", got=show(right))
     if not is_near(gained, right, NEAR_SPEEDUP):
         slips = _speedup_slips(functions, int(best), right, *times_s)
-        why = told(text for text, slip in slips.items() if is_near(gained, slip, NEAR_SPEEDUP))
+        why = joined(text for text, slip in slips.items() if is_near(gained, slip, NEAR_SPEEDUP))
         _refuse(case, f"{setting}, speedup", gained, why)
 
 
@@ -169,7 +169,7 @@ def _of_gamma(functions: Any, gamma: float, setting: str) -> str:
         "That is the best gamma if drafts take no time.": (0.0, target_s, verify_s),
         "That is the best gamma if a verification takes target_s.": (draft_s, target_s, target_s),
     }
-    why = told(text for text, times_s in slips.items() if _best(functions, *times_s) == gamma)
+    why = joined(text for text, times_s in slips.items() if _best(functions, *times_s) == gamma)
     if gamma > 0 and ask(functions, "speedup", ALPHA, int(gamma), *TIMES_S[setting]) < 1:
         why = f"{why} With this gamma speculation is slower than plain decoding.".strip()
     return why
