@@ -68,7 +68,7 @@ def expect_number(
     why = joined(filter(None, causes)) or why
     if math.isnan(number):
         why = why or NAN
-    raise Wrong(what, **told_apart(expected, number), why=why)
+    raise Wrong(what, **difference_of(expected, number), why=why)
 
 
 def slips_named(
@@ -157,7 +157,7 @@ def _what_is_open(blank: Sequence[str], n_values: int) -> str:
     return f"{filled} of {n_values} values are filled in. Still open: {', '.join(shown + more)}."
 
 
-def told_apart(expected: Any, got: Any) -> dict[str, str]:
+def difference_of(expected: Any, got: Any) -> dict[str, str]:
     """Both values as `show` writes them, with more digits or their types if they look the same."""
     texts = show(expected), show(got)
     if texts[0] == texts[1]:
@@ -188,7 +188,7 @@ def _first_difference(expected: Any, got: Any) -> dict[str, str]:
         index.append(place)
         wanted, found = wanted[place], found[place]
     where = {"where": f"index {index}"} if index else {}
-    return {**told_apart(wanted, found), **where}
+    return {**difference_of(wanted, found), **where}
 
 
 def _listed(value: Any) -> Any:

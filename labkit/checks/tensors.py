@@ -7,7 +7,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from labkit.checks.compare import joined, refuse_blank, show, told_apart, why_none
+from labkit.checks.compare import difference_of, joined, refuse_blank, show, why_none
 from labkit.checks.core import Wrong
 
 # Largest difference that rounding alone explains, by dtype of the answer.
@@ -46,7 +46,7 @@ def expect_tensor(
         index = tuple(wrong.nonzero()[0].tolist())
         raise Wrong(
             what,
-            **told_apart(expected[index], tensor[index]),
+            **difference_of(expected[index], tensor[index]),
             where=f"index {list(index)}" if index else "",
             why=why,
         )
