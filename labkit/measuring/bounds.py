@@ -60,8 +60,8 @@ def bound_of(machine: Roofline) -> Roofline:
     return replace(machine, peaks=peaks)
 
 
-def any_like(provenance: Provenance) -> Roofline:
-    """What no machine exceeds that has a driver for a GPU, or a processor with so many threads."""
+def limits_of(provenance: Provenance) -> Roofline:
+    """Upper limits: of any GPU if there is a driver, else of a CPU with this many threads."""
     if provenance.driver:
         return ANY_GPU
     return replace(ANY_CPU, peaks=dict.fromkeys(BYTES, provenance.n_threads * CORE_PEAK))

@@ -6,7 +6,7 @@ is no bound: on a busy machine the next run may be faster. So a machine without 
 held against what any machine of its kind stays below.
 """
 
-from labkit.measuring.bounds import any_like, bound_of, knows_machine, machine_of
+from labkit.measuring.bounds import bound_of, knows_machine, limits_of, machine_of
 from labkit.measuring.records import OUT_OF_MEMORY, Record, Row
 from labkit.measuring.roofline import (
     BYTES,
@@ -62,7 +62,7 @@ def refusals(record: Record) -> list[str]:
     are compared all the same, and its times with one another. A dtype without hardware is emulated,
     which is slow: the fastest dtype bounds it.
     """
-    machine, memory_bytes = any_like(record.provenance), None
+    machine, memory_bytes = limits_of(record.provenance), None
     if knows_machine(record):
         measured, memory_bytes = machine_of(record)
         machine = bound_of(measured) if measured.name in gpus() else machine
