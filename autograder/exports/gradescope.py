@@ -88,7 +88,7 @@ def _of_check(check: CheckResult) -> dict:
         "score": check.points,
         "max_score": check.max_points,
         "status": "passed" if check.passed else "failed",
-        "output": check.told_meanwhile,
+        "output": check.explanation_before_the_end,
     }
 
 

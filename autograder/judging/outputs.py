@@ -35,7 +35,7 @@ def check_outputs(checks: list[CheckResult]) -> list[NotebookNode]:
     """
     lines = [
         f"{WORDS.get(check.status, 'FAILED')}  {check.claim or check.check}"
-        + ("" if check.passed else f"\n        {check.told_meanwhile}")
+        + ("" if check.passed else f"\n        {check.explanation_before_the_end}")
         for check in checks
     ]
     earned = round(sum(check.points for check in checks), 2)

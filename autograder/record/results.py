@@ -52,8 +52,8 @@ class CheckResult:
             object.__setattr__(self, "status", "passed" if self.passed else "failed")
 
     @property
-    def told(self) -> str:
-        """The message, and what the check means for the exercise; "" if it is passed."""
+    def explanation(self) -> str:
+        """The message, and what the check means for the exercise; "" if it has passed."""
         if self.passed:
             return ""
         meanings = {"undecided": UNDECIDED_SENTENCE, "unjudged": ""}
@@ -62,11 +62,13 @@ class CheckResult:
         return "\n".join(filter(None, (self.message, meaning)))
 
     @property
-    def told_meanwhile(self) -> str:
-        """The same without what a hidden case expects: a next attempt could return that."""
+    def explanation_before_the_end(self) -> str:
+        """The same without the value that a hidden case expects; a next attempt could return it."""
         if not self.message.startswith(HIDDEN):
-            return self.told
-        return self.told.replace(f"expected {self.expected}, got {self.got}", f"got {self.got}")
+            return self.explanation
+        return self.explanation.replace(
+            f"expected {self.expected}, got {self.got}", f"got {self.got}"
+        )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from labkit.bridge.requests import hold, hold_item, values_of
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, expect_number, told
+from labkit.checks.compare import expect_equal, expect_number, joined
 from labkit.checks.core import check
 from labkit.checks.forms import Store, expect_refusal, shown_by
 from labkit.checks.slips import is_number
@@ -140,7 +140,7 @@ def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
     """`length` counts tokens, not appends: it moves when the last layer has appended."""
     expect_number(case.build(student).length, 0, "the length of a new cache")
     appends = appends_of(student, case)
-    why = told(
+    why = joined(
         sentence
         for sentence, slip in LENGTH_SLIPS.items()
         if all(

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, show, told
+from labkit.checks.compare import expect_equal, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.checks.tensors import tensor_in, wanted_tokens
@@ -151,7 +151,7 @@ def _slip(tokens: Tensor, case: GenerateCase) -> str:
         ),
         "Every row got the token of the first row.": by_first_row,
     }
-    return told(sentence for sentence, made in slips.items() if torch.equal(tokens, made))
+    return joined(sentence for sentence, made in slips.items() if torch.equal(tokens, made))
 
 
 @_generate(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, list_in, told
+from labkit.checks.compare import expect_equal, joined, list_in
 from labkit.checks.core import check
 from labkit.checks.forms import Store
 from labkit.checks.tensors import tensor_in
@@ -121,7 +121,7 @@ def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> N
     """`positions` says which token lies in each slot, -1 for none, after every token."""
     states = decoded_token_by_token(student, case)
     got = [list_in(state["positions"], "`positions`", "a list") for state in states]
-    why = told(
+    why = joined(
         sentence
         for sentence, slip in POSITION_SLIPS.items()
         if got == [slip(n_tokens, case.window) for n_tokens in range(len(states))]
@@ -168,7 +168,7 @@ def _slip_of_chunks(state: dict[str, Any], case: RingCase) -> str:
         held = case.tokens(sum(case.chunks))[..., newest, :]
         return all(torch.equal(*parts) for parts in zip(stored, held, strict=True))
 
-    return told(
+    return joined(
         sentence
         for sentence, slips in CHUNK_SLIPS.items()
         if any(is_left_by(*slip) for slip in slips)
@@ -258,7 +258,7 @@ def _mask_rows(cache: Store, case: RingCase, length: int) -> list[MaskRow]:
 
 def _expect_mask(rows: list[MaskRow]) -> None:
     """Each row shows the slots of the `window` positions that end with the query's."""
-    why = told(
+    why = joined(
         sentence
         for sentence, rule in MASK_SLIPS.items()
         if all(row.got == row.seen(rule) for row in rows)

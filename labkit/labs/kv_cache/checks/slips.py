@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from labkit.checks.compare import told
+from labkit.checks.compare import joined
 
 SeesRule = Callable[[int, int, int], bool]
 
@@ -58,4 +58,4 @@ def slip_of_rewind(left: list[int], table: list[int], length: int, block_size: i
         "A block without tokens was kept.": table[: n_full + 1],
         "The last blocks have to go, not the first.": table[len(table) - n_kept :],
     }
-    return told(text for text, blocks in slips.items() if blocks == left)
+    return joined(text for text, blocks in slips.items() if blocks == left)

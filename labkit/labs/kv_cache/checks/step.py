@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Offer, Student
-from labkit.checks.compare import expect_equal, show, told
+from labkit.checks.compare import expect_equal, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import pair_in
 from labkit.checks.tensors import expect_tensor, slip_in_tensors, tensor_in, wanted_tokens
@@ -171,7 +171,7 @@ def positions_start_after_the_cached_tokens(student: Student, case: StepCase) ->
     for step in steps:
         expect_equal(len(step.positions), 1, "the calls of `embed` in one step")
         rows.append(_position_rows(step.positions[0], step.n_new))
-    why = told(
+    why = joined(
         sentence
         for sentence, start in POSITION_SLIPS.items()
         if all(
@@ -236,7 +236,7 @@ def _past_slip(step: Step) -> str:
         "Every layer gets the past of layer 0.": [step.past[0]] * len(step.past),
         "The layers get the past in reverse order.": step.past[::-1],
     }
-    return told(
+    return joined(
         sentence for sentence, given in slips.items() if all(map(is_pair, step.pasts, given))
     )
 

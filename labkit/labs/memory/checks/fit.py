@@ -14,7 +14,7 @@ from labkit.checks.answers import (
     refuse,
     shape_of,
 )
-from labkit.checks.compare import show, told
+from labkit.checks.compare import joined, show
 from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.fit_slips import (
     A_FIFTH,
@@ -86,7 +86,7 @@ def _billions_slip(student: Student, case: AnswerCase, readings: Iterable[str]) 
         whole, room = (_billions(student, case, reading, n) for n in (0, overhead_bytes))
         ends = zip(whole, room, strict=True)
         wrong.append([billion_slips(*end, overhead_bytes / 1e9) for end in ends])
-    return told(
+    return joined(
         sentence
         for sentence in wrong[0][0]
         for ends in wrong
@@ -183,7 +183,7 @@ def _token_slip(student: Student, case: AnswerCase, readings: Iterable[tuple[str
         [token_slips(total, weights, BATCH_OF_EIGHT * token) for total in totals]
         for totals, weights, token in sizes
     ]
-    return told(
+    return joined(
         sentence
         for sentence in wrong[0][0]
         for ends in wrong

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from labkit.checks.compare import told
+from labkit.checks.compare import joined
 from labkit.checks.law import Law, Outcome, text_law
 from labkit.labs.speculative.checks.models import Decided, Mind
 
@@ -209,7 +209,7 @@ BLOCK_SLIPS: Mapping[str, Block] = {
 
 def slips_in(law: Law, case: SamplingCase, tolerance: float) -> str:
     """What is said of the mistakes that give this distribution of the new tokens, if any does."""
-    return told(text for text, slip in _laws(case) if law.deviation(slip) <= tolerance)
+    return joined(text for text, slip in _laws(case) if law.deviation(slip) <= tolerance)
 
 
 def _laws(case: SamplingCase) -> Iterator[tuple[str, dict[Outcome, float]]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from labkit.bridge.student import Offer, Student
-from labkit.checks.compare import expect_number, number_in, show, told
+from labkit.checks.compare import expect_number, joined, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
 
@@ -54,7 +54,7 @@ class BestCase:
         times = (self.draft_s, self.target_s, offered(self.verify_s))
         got = student.best_gamma(self.alpha, *times, *last)
         number = number_in(got, "the best gamma")
-        fitting = told(text for text, fits in (slips or {}).items() if fits(number))
+        fitting = joined(text for text, fits in (slips or {}).items() if fits(number))
         expect_number(number, self.best, "the best gamma", why=fitting or why)
 
 

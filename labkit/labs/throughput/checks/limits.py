@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import refuse_blank, show, told
+from labkit.checks.compare import joined, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 
@@ -99,7 +99,7 @@ def _limit_slip(student: Student) -> str:
         return ""
     if not all(isinstance(each, str) for each in got):
         return ""
-    return told(text for text, given in LIMIT_SLIPS.items() if got == given)
+    return joined(text for text, given in LIMIT_SLIPS.items() if got == given)
 
 
 def _has(right: str | None) -> Any:

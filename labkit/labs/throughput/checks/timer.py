@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import refuse_blank, show, told
+from labkit.checks.compare import joined, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, numbers_in
 
@@ -261,7 +261,7 @@ def _slip(got: Sequence[float], wanted: Sequence[float], played: Timed) -> str:
         warm_up = "These samples begin with the warm-up runs. Return those of the runs after it."
         slips[warm_up] = [closing[1] - opening[1] for opening, closing in first_runs]
     same = (text for text, made in slips.items() if len(made) == len(got) and _close(got, made))
-    if why := told(same):
+    if why := joined(same):
         return why
     is_clock = len(got) == len(wanted) and min(got) >= 100
     if is_clock and all(a < b for a, b in pairwise([*got])):
