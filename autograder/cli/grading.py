@@ -42,7 +42,7 @@ def grade(
 
     if not (cluster or (out / "results.jsonl").exists()):
         shared_template()  # all are due: the template imports while this process does
-    from autograder.grading.grade import Run, grade_shard
+    from autograder.grading.grade import GradingSettings, grade_shard
     from autograder.grading.grade import grade as grade_lab
     from autograder.grading.messages import counts, no_times, places
     from autograder.grading.pool import usual_jobs
@@ -51,7 +51,7 @@ def grade(
     from autograder.record.results import ERROR
 
     on = {"cluster": cluster, "cluster_keys": cluster_keys}
-    run = Run(jobs or usual_jobs(), seed, policy, sandbox, roster=roster, **on)
+    run = GradingSettings(jobs or usual_jobs(), seed, policy, sandbox, roster=roster, **on)
     found = _lab_to_grade(lab, out)
     with refusals():
         check_lab = partial(refuse_lost_points, found)
@@ -90,11 +90,11 @@ def regrade(
     sandbox: Sandbox = True,
 ) -> None:
     """Judge one exercise again after its check was corrected. Show whose marks change."""
-    from autograder.grading.grade import Run
+    from autograder.grading.grade import GradingSettings
     from autograder.grading.pool import usual_jobs
     from autograder.grading.regrade import plan_regrade
 
-    run = Run(jobs or usual_jobs(), sandbox=sandbox)
+    run = GradingSettings(jobs or usual_jobs(), sandbox=sandbox)
     with refusals():
         plan = plan_regrade(named_lab(lab), submissions, out, exercise, run)
         for line in plan.lines():

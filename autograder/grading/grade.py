@@ -43,7 +43,7 @@ messages = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Run:
+class GradingSettings:
     """The settings of one grading.
 
     seed, policy, roster (a table of the class): None takes the output folder's, or a fresh seed, no
@@ -62,7 +62,11 @@ class Run:
 
 
 def grade(
-    lab: Lab, place: Path, out: Path, run: Run, meanwhile: Callable[[], None] = lambda: None
+    lab: Lab,
+    place: Path,
+    out: Path,
+    run: GradingSettings,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> list[Result]:
     """Grade all submissions of `lab` at `place` into the folder `out`; returns the lab's results.
 
@@ -89,7 +93,9 @@ def grade(
     return [result for result in results if result.lab == lab.name]
 
 
-def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: slice) -> list[Result]:
+def grade_shard(
+    lab: Lab, place: Path, out: Path, run: GradingSettings, shard: slice
+) -> list[Result]:
     """Grade one part of the submissions; a grading of the whole takes the outcomes over.
 
     shard: which part (see `shard_of`). Shards may run at the same time on any machines that share
@@ -110,7 +116,7 @@ def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: slice) -> lis
 class Grading:
     """What the parts of one grading share."""
 
-    def __init__(self, lab: Lab, out: Path, run: Run) -> None:
+    def __init__(self, lab: Lab, out: Path, run: GradingSettings) -> None:
         self._lab, self._out, self._run = lab, out, run
         self._rung = strongest_rung() if run.sandbox else "none"
         remember(out, run.policy, run.roster)
@@ -144,7 +150,7 @@ class Grading:
 
     def record(self, works: list[Work], pool: Pool, log: ResultLog) -> None:
         """Grade these and write each to gradebook, page and log as soon as it is known."""
-        outcomes = pool.grade(contents_of(works))  # before the gradebook: slots warm up meanwhile
+        outcomes = pool.grade(contents_of(works))  # slots start while the gradebook opens
         with closing(CourseBook(self._out / "course")) as book:
             book.add_assignment(self._lab.name, build_notebook(self._lab, "instructor"))
             for outcome in _shown(counted_works(works, outcomes), self._lab, len(works)):
@@ -163,9 +169,9 @@ class Grading:
         )
 
 
-def _submissions(lab: Lab, place: Path, out: Path, run: Run) -> list[Submission]:
+def _submissions(lab: Lab, place: Path, out: Path, run: GradingSettings) -> list[Submission]:
     if run.policy:
-        policy_of(out, run.policy)  # a wrong one is told before anything is done
+        policy_of(out, run.policy)  # a wrong policy is reported before anything is written
     return collect(place, lab.name, roster_of(out, run.roster), without=out)
 
 

@@ -18,7 +18,7 @@ from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import Lab
 from autograder.errors import Refusal
 from autograder.grading.attempts import Work, contents_of
-from autograder.grading.grade import Grading, Run, recorded, write_class
+from autograder.grading.grade import Grading, GradingSettings, recorded, write_class
 from autograder.grading.pool import Outcome
 from autograder.intake.collect import collect
 from autograder.judging.outputs import check_outputs
@@ -134,7 +134,9 @@ class RegradePlan:
             write_class(self.out, self.lab, results)
 
 
-def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> RegradePlan:
+def plan_regrade(
+    lab: Lab, place: Path, out: Path, exercise: str, run: GradingSettings
+) -> RegradePlan:
     """Play the checks of one exercise again on all that is on record, with the same seed.
 
     Raises: RegradeError, NoSubmissions, PolicyError, NoWall.

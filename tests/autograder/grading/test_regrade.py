@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from autograder.builder.source import find_lab
 from autograder.cli import app
-from autograder.grading.grade import Run, grade, write_class
+from autograder.grading.grade import GradingSettings, grade, write_class
 from autograder.grading.pool import Outcome
 from autograder.grading.regrade import OTHERS_STAY, RegradeError, plan_regrade
 from autograder.record.log import read_results
@@ -22,7 +22,7 @@ EXERCISE = "kv_table"
 STUDENTS = ("ada", "carol", "greta", "ida", "x19")
 MEMORY = find_lab(LAB)
 pytestmark = pytest.mark.usefixtures("warm_slots")
-RUN = Run()
+RUN = GradingSettings()
 
 
 @pytest.fixture(scope="module")
