@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_WAIT_S = 60.0
-MAX_REPLY_TIMEOUTS = 10  # a whole reply may take so many times the timeout
+MAX_REPLY_TIMEOUTS = 10  # a whole reply may take this many timeouts
 _FIXES = {
     400: "the server does not take this request: is --judge-body right for this model?",
     401: "the key is missing or wrong: put it into the variable that --judge-key-env names",
@@ -71,7 +71,7 @@ class Reply:
     output_tokens: int
 
 
-class Judge:
+class JudgeClient:
     """A client for one model of one endpoint. Threads may share it; close it, or use `with`.
 
     base_url: ends like "http://localhost:8000/v1". timeout_s: for connecting, and for each silence
@@ -107,9 +107,9 @@ class Judge:
         self._client = httpx.Client(timeout=timeout_s, headers=headers)
 
     def __repr__(self) -> str:
-        return f"Judge({self.base_url!r}, {self.model!r})"
+        return f"JudgeClient({self.base_url!r}, {self.model!r})"
 
-    def __enter__(self) -> Judge:
+    def __enter__(self) -> JudgeClient:
         return self
 
     def __exit__(self, *_: object) -> None:
