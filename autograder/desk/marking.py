@@ -9,7 +9,7 @@ from autograder.desk.groups import ALONE, BLANK, OWN, SAME, Group
 from autograder.desk.rubric import Question
 from autograder.desk.shares import Shares
 from autograder.desk.states import Item, State, points_of
-from autograder.desk.store import Store
+from autograder.desk.store import MarkStore
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
 
@@ -31,7 +31,7 @@ class Progress(NamedTuple):
 class Desk:
     """The answers of an output folder, the marks they have, and who has which one open."""
 
-    def __init__(self, answers: Answers, store: Store, shares: Shares) -> None:
+    def __init__(self, answers: Answers, store: MarkStore, shares: Shares) -> None:
         self.answers, self.store, self.shares = answers, store, shares
         self._open: dict[str, tuple[str, float]] = {}
 

@@ -11,7 +11,7 @@ import uvicorn
 from autograder.desk.appeals import Appeals
 from autograder.desk.guard import Person
 from autograder.desk.server import make_app
-from autograder.desk.store import Store
+from autograder.desk.store import MarkStore
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.database import gradebook_of
@@ -32,7 +32,7 @@ class Place:
 def take_appeals(out: Path, table: Path) -> int:
     """Keep the questions of students that a CSV file holds; how many. Raises: Refusal."""
     tables = Tables(gradebook_of(out))
-    return Appeals(out, tables, Store(tables, ())).read(table)
+    return Appeals(out, tables, MarkStore(tables, ())).read(table)
 
 
 def serve(

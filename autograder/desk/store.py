@@ -65,7 +65,7 @@ class ItemChange:
     kept: int
 
 
-class Store:
+class MarkStore:
     """The marks of the written questions, for several people at once."""
 
     def __init__(self, tables: Tables, questions: Iterable[Question]) -> None:
