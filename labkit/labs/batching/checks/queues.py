@@ -10,14 +10,14 @@ from labkit.bridge.requests import hold
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, joined, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import Store, expect_refusal
+from labkit.checks.forms import HeldObject, expect_refusal
 
 MOST_CALLS = 1000  # of one condition, in one search
 
 _queue = partial(check, "RequestQueue", gate=True)
 
 
-class Queue(Store):
+class Queue(HeldObject):
     """A queue that the student's class made."""
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, joined, list_in
 from labkit.checks.core import check
-from labkit.checks.forms import Store
+from labkit.checks.forms import HeldObject
 from labkit.checks.tensors import tensor_in
 from labkit.labs.kv_cache.checks.slips import (
     CHUNK_SLIPS,
@@ -50,9 +50,9 @@ class RingCase:
         """Chunks of which the second goes over the end of the ring."""
         return (self.window - 1, 2, 3)
 
-    def build(self, student: Student) -> Store:
+    def build(self, student: Student) -> HeldObject:
         sizes = (self.batch, self.n_kv_heads, self.head_dim, self.window)
-        return Store(hold(student.RingCache, *sizes, dtype=self.dtype), ("append", "mask"))
+        return HeldObject(hold(student.RingCache, *sizes, dtype=self.dtype), ("append", "mask"))
 
     def tokens(self, n_tokens: int) -> Tensor:
         """Keys and values of a whole sequence: (2 B Hkv n_tokens D)."""
@@ -60,7 +60,7 @@ class RingCase:
         return random_tokens(self.seed, *shape, dtype=self.dtype)
 
 
-def append_in_chunks(cache: Store, tokens: Tensor, chunks: tuple[int, ...]) -> None:
+def append_in_chunks(cache: HeldObject, tokens: Tensor, chunks: tuple[int, ...]) -> None:
     """Append a sequence in pieces of these lengths."""
     parts = zip(*(part.split(chunks, dim=2) for part in tokens), strict=True)
     cache.in_turn(*(("append", *part) for part in parts))
@@ -69,7 +69,7 @@ def append_in_chunks(cache: Store, tokens: Tensor, chunks: tuple[int, ...]) -> N
 STATE = ("positions", "keys", "values")
 
 
-def state_of(cache: Store) -> dict[str, Any]:
+def state_of(cache: HeldObject) -> dict[str, Any]:
     """What the ring shows."""
     return dict(zip(STATE, cache.in_turn(*STATE), strict=True))
 
@@ -244,7 +244,7 @@ class MaskRow:
         return [one for one, visible in zip(self.slots, self.shown, strict=True) if visible]
 
 
-def _mask_rows(cache: Store, case: RingCase, length: int) -> list[MaskRow]:
+def _mask_rows(cache: HeldObject, case: RingCase, length: int) -> list[MaskRow]:
     """The mask of four queries around the end of what is stored."""
     queries = [length - 1, max(0, length - 2), length, length + case.window - 2]
     got = tensor_in(cache.mask(torch.tensor(queries)), "the mask")
