@@ -56,7 +56,7 @@ class Asker:
         item, (student_id, language) = item_of(name), self._who()
         if not student_id:
             return Page(say("no id", language))
-        question = Question(item, name, student_id, language)
+        question = AskedItem(item, name, student_id, language)
         return Page("\n\n".join([*question.paragraphs(), *question.reasons(answer)]))
 
     def summary(self) -> Page:
@@ -80,7 +80,7 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedItem:
     """An item for one student, in a language. name: of its letters, or of its numbers."""
 
     item: Item
