@@ -52,7 +52,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Group:
+class MistakeGroup:
     """Checks that did not pass for one mistake, and what is said of it."""
 
     checks: list[CheckResult]
@@ -70,7 +70,7 @@ class Exercise:
 
     name: str
     title: str
-    groups: list[Group]
+    groups: list[MistakeGroup]
     passed: list[CheckResult]
     code: list[list[Line]]
     hand: HandMark | None
@@ -186,12 +186,12 @@ def _exercise(
     return Exercise(name, title, groups, passed, code, hand)
 
 
-def _group(checks: list[CheckResult], once: Once, explain: Explain) -> Group:
+def _group(checks: list[CheckResult], once: Once, explain: Explain) -> MistakeGroup:
     if checks[0].status == "unjudged":
-        return Group(checks, not_judged(checks), [])
+        return MistakeGroup(checks, not_judged(checks), [])
     first = max(checks, key=attrgetter("gate"))  # of equals, it is the first
     text = once(explain(first))
-    return Group(checks, text, [hint for check in checks if (hint := once(check.hint))])
+    return MistakeGroup(checks, text, [hint for check in checks if (hint := once(check.hint))])
 
 
 def _cells(folder: Path, result: Result) -> dict[str, str]:
