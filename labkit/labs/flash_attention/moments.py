@@ -58,7 +58,7 @@ def moments(memory: Memory, is_causal: bool) -> list[Moment]:
     on_chip: dict[str, tuple[int, int]] = {}
     n_bytes = {"load": 0, "store": 0}
     groups = list(_groups(memory.accesses))
-    told, is_waiting = [], False
+    found, is_waiting = [], False
     for i, group in enumerate(groups):
         kind, rows = group[0].kind, (group[0].start, group[0].stop)
         names = tuple(access.name for access in group)
@@ -73,8 +73,10 @@ def moments(memory: Memory, is_causal: bool) -> list[Moment]:
                 scored = scored | _pairs(on_chip, "K", memory.n_rows, is_causal)
         if kind == "load" and set(on_chip) >= NEEDED:
             seen = seen | scored & _pairs(on_chip, "V", memory.n_rows, is_causal)
-        told.append(Moment(kind, names, rows, dict(on_chip), stored, seen, seen & ~before, n_bytes))
-    return told
+        found.append(
+            Moment(kind, names, rows, dict(on_chip), stored, seen, seen & ~before, n_bytes)
+        )
+    return found
 
 
 def all_scores(memory: Memory) -> Tensor:
