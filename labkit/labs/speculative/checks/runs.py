@@ -31,7 +31,7 @@ MAX_FEEDS = 5_000  # in all paths of a case: over twice what the most wasteful r
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SamplerRun:
     """One text, what was fed on the way, and how probable it is that things go this way."""
 
     new: list[int]
@@ -44,10 +44,10 @@ class Played:
     """What a sampler does: its distribution and every run."""
 
     law: Law
-    runs: list[Run]
+    runs: list[SamplerRun]
 
 
-def run_of(student: Student, case: SamplingCase) -> Run:
+def run_of(student: Student, case: SamplingCase) -> SamplerRun:
     """One run with the student's own random numbers, played once for all checks."""
     return student.once(case, lambda: play_once(student, case))
 
@@ -59,7 +59,7 @@ def play_once(
     seeds: Seeds | None = None,
     tape: Tape | None = None,
     **more: Any,
-) -> Run:
+) -> SamplerRun:
     """One run; `source` decides what is random, or `seeds` are set, if they are given.
 
     tape: keeps what the models are fed, whatever becomes of the run.
@@ -77,7 +77,7 @@ def play_once(
     if case.draft is not None and min(case.gammas) > 1 and len(new) > 2:
         _expect_asked(tape.calls, tuple(case.prompt))
     probability = 1.0 if source is None else source.probability
-    return Run(new, tape.calls, probability)
+    return SamplerRun(new, tape.calls, probability)
 
 
 def blank_tape(case: SamplingCase) -> Tape:
@@ -134,7 +134,7 @@ class _Stopped(Exception):
 
 
 def _follow(student: Student, case: SamplingCase) -> Played:
-    runs: list[Run] = []
+    runs: list[SamplerRun] = []
     expected, found = case.law(), Counter[Outcome]()
     n_played, n_fed = 0, 0
 
