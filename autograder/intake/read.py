@@ -16,7 +16,7 @@ from autograder.markup import BASE64, PICTURES
 
 MAX_BYTES = 50 << 20
 MAX_CELLS = 5000
-MAX_CODE_CHARS = 1 << 20  # of all cells together: to parse so many takes up to 20 s and 1 GB
+MAX_CODE_CHARS = 1 << 20  # of all cells together: to parse these takes up to 20 s and 1 GB
 MAX_PROSE_CHARS = 4 << 20  # of one cell: Colab keeps pasted pictures in the text
 MAX_NAME_CHARS = 1 << 16
 MAX_LINES = 20  # that tell an encoding

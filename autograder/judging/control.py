@@ -130,7 +130,7 @@ class ZygoteProcess:
         try:
             self._process.wait(_EVENT_S)
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(PermissionError):  # a confined judge signals nobody
+            with contextlib.suppress(PermissionError):  # a confined judge may send no signals
                 self._process.terminate()
             self._process.wait(_EVENT_S)
         self._log.close()

@@ -22,7 +22,7 @@ ROOT, POWER, LOG = "root", "power", "log"
 UNKNOWN = "random numbers that nobody has drawn"
 NEGLIGIBLE = 1e-6  # of a number: what people add to keep a logarithm finite
 MAX_OUTCOMES = 256  # of a random whole number
-FINE_STEPS = 2**20  # a number rounded to one of so many is followed as if it were not rounded
+FINE_STEPS = 2**20  # a number rounded this finely is treated as not rounded
 
 
 class CannotFollow(Exception):

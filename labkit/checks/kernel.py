@@ -97,10 +97,10 @@ class Watch:
             return error.part
         if type(error) is NotImplementedError and str(error) in self._names:
             return str(error)
-        told = describe_error(error)
-        part = told["function"].partition(".")[0]
+        error_fields = describe_error(error)
+        part = error_fields["function"].partition(".")[0]
         own = getattr(self._shell.user_ns.get(part), "__module__", "") == "__main__"
-        return part if told["unwritten"] and (own or part in self._names) else ""
+        return part if error_fields["unwritten"] and (own or part in self._names) else ""
 
 
 def kernel_shell() -> Any:

@@ -42,7 +42,7 @@ from autograder.intake.collect.platforms import classroom, is_of_platform, platf
 from autograder.places import lab_names
 
 NOTEBOOKS = (".ipynb", ".py", ".zip")
-ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")  # told, not opened
+ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")  # reported, not opened
 CANVAS = re.compile(
     r"(?:(?P<name>.+?)_(?P<late>LATE_)?(?P<id>[0-9]+)|(?P<anon_late>LATE_)?(?P<anon>anon_[^_]+))"
     r"(?:_(?P<serial>[0-9]+)_(?P<rest>.+)|_(?P<typed>(?:text|link)\.html))",

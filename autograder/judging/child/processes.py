@@ -98,7 +98,7 @@ def own_time(pids: list[int]) -> tuple[float, float] | None:
             for task in os.listdir(f"/proc/{pid}/task"):
                 numbers = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
                 ran, queued = ran + int(numbers[0]), queued + int(numbers[1])
-    except (OSError, ValueError, IndexError):  # one has ended meanwhile, or this is no Linux
+    except (OSError, ValueError, IndexError):  # a process has ended, or this is not Linux
         return None
     return ran / 1e9, queued / 1e9
 
@@ -115,7 +115,7 @@ def disk_mb(folder: Path, limit_mb: int, max_files: int) -> int:
                     n_bytes += entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-        except FileNotFoundError:  # removed meanwhile
+        except FileNotFoundError:  # removed since the listing
             continue
         except OSError:  # a path too long, a folder closed to its owner
             return limit_mb + 1

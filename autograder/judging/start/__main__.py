@@ -34,7 +34,7 @@ def import_libraries() -> None:
     """Import what a judge and a zygote need alike."""
     from autograder.judging.child.processes import refuse_threads
 
-    gc.disable()  # while it walks what is imported nobody imports
+    gc.disable()  # a collection during imports costs time
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # the folder goes then, too
     with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
         os.environ.update(HOME=folder, MPLCONFIGDIR=folder, IPYTHONDIR=folder)
@@ -54,7 +54,7 @@ def keep_fonts(known: Path, folder: Path) -> None:
 
     for file in known.glob("fontlist-*.json"):
         if not (folder / file.name).exists():
-            with suppress(OSError):  # a place where nobody may write
+            with suppress(OSError):  # the folder may be read-only
                 write_whole(folder / file.name, file.read_bytes(), shared=True)
 
 

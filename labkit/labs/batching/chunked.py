@@ -55,11 +55,11 @@ class _Card:
         pieces = list(self._pieces(budget - len(self.running)))
         stepping = tuple(self.running)
         n_cached = sum(self.run.jobs[i].n_input + self.running[i] for i in stepping)
-        told = [(n, self.computed[job.id], self._ends(job, n)) for job, n in pieces]
+        pieces_fed = [(n, self.computed[job.id], self._ends(job, n)) for job, n in pieces]
         if not (stepping or pieces):
             return
         begin_s = self.now_s
-        self.now_s += self.costs.mixed_s(len(stepping), n_cached, told)
+        self.now_s += self.costs.mixed_s(len(stepping), n_cached, pieces_fed)
         if stepping:
             self._note(DECODE, "decode", *stepping, tokens=n_cached, begin_s=begin_s)
             self.running = {i: n + 1 for i, n in self.running.items()}

@@ -83,8 +83,8 @@ def work(
 
 
 def _failure(error: BaseException) -> Failure:
-    told = describe_error(error)
-    part = told["function"].partition(".")[0] if told["unwritten"] else ""
+    error_fields = describe_error(error)
+    part = error_fields["function"].partition(".")[0] if error_fields["unwritten"] else ""
     return Failure(" ".join(f"{type(error).__name__}: {error}".split()), part)
 
 

@@ -32,7 +32,7 @@ def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
     expect_all_in_time(student, case)
 
 
-@spec("told", hint="Call `distribution` with the same settings for both models.")
+@spec("settings", hint="Call `distribution` with the same settings for both models.")
 def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> None:
     """Both models use the settings: with the target as its own draft, none is rejected."""
     expect_law(student, case)

@@ -164,7 +164,7 @@ def what_cannot_start_is_refused(student: Student, case: RefusalCase) -> None:
 
 def _told(seed: int, **settings: Any) -> SamplingCase:
     model = generic(3, seed)
-    return SamplingCase("one model twice", "told", model, (1, 2), 3, model, (2,), settings)
+    return SamplingCase("one model twice", "settings", model, (1, 2), 3, model, (2,), settings)
 
 
 RING = (3, 1, 4, 0, 5, 2)

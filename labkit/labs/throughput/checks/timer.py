@@ -179,7 +179,7 @@ def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -
 def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> None:
     """When a sample ends, the device has finished the run."""
     played = play_of(student, case)
-    late = played.why_late(played.timed()[-1][1])  # after the last, nobody waits for another run
+    late = played.why_late(played.timed()[-1][1])  # no run follows the last one
     for i, (_, closing) in enumerate(played.timed()):
         _, _, is_busy = closing
         if is_busy:
