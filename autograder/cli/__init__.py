@@ -23,7 +23,7 @@ PIPE_CLOSED = (
 
 
 class Commands(TyperGroup):
-    """The commands, and what they say if nobody reads what they print."""
+    """The commands; if the reader of their output is gone, they print one sentence."""
 
     def make_context(self, *args: Any, **options: Any) -> typer.Context:
         """Read the command line; `--version` and `--help` print already here."""
@@ -38,7 +38,7 @@ class Commands(TyperGroup):
 
 @contextmanager
 def _closed_pipe_told() -> Iterator[None]:
-    """Tell it on the other stream, before typer ends the command in silence."""
+    """Report a closed pipe on stderr, because typer would end the command silently."""
     try:
         yield
     except BrokenPipeError:

@@ -99,7 +99,7 @@ def worksheet_in(
 
 
 def _by_shape(columns: list[list[str]], maximum: int | None) -> dict[str, int]:
-    """The parts that can be told by what the cells hold. maximum: its place, if it is known."""
+    """The parts that the contents of the cells show. maximum: its place, if it is known."""
     seen: dict[str, int] = {}
     times = _places(columns, _are_times)
     if maximum is None:

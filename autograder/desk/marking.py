@@ -1,4 +1,4 @@
-"""What the desk does with a form: which answers it is about, and what they get."""
+"""Actions of the desk on a form: find its answers, and give them marks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
@@ -55,7 +55,7 @@ class Desk:
         return rows
 
     def next_waiting(self, sheet: AnswerSheet, who: str, after: str = "") -> str | None:
-        """The next answer that waits for this person and that nobody else has open; from `after`
+        """The next answer that waits for this person and that no one else has open; from `after`
         on, then from the first."""
         own = self.shares.of(sheet, who)
         waiting = [
@@ -96,7 +96,7 @@ class Desk:
         return Group(ALONE if is_alone else found.kind, kept)
 
     def mark(self, sheet: AnswerSheet, answer: Answer, form: Form, who: str) -> None:
-        """Give what a form says, to one answer or to all that wait in its group.
+        """Give the marks of a form to one answer, or to all waiting answers of its group.
 
         Raises: Refusal if the form gives nothing that can be given; ConflictError.
         """

@@ -156,7 +156,7 @@ class Pages:
         )
 
     def item(self, request: Request) -> Response:
-        """New points of an item: first what they change, then the change."""
+        """New points of an item: first a preview, then the change."""
         sheet, form = self._sheet(request), request.scope["form"]
         item, points = request.path_params["item"], number(one(form, "points"), lowest=-1000.0)
         question, notice = sheet.question, ""

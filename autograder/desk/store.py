@@ -1,7 +1,8 @@
 """Giving marks: every act is one transaction, has a name, an author and a time, and can be undone.
 
-A request carries a name of its own, so that one that is sent twice counts once. It also says what
-its author saw: if somebody changed the answer meanwhile, nothing is written and both are named.
+A request carries a name of its own, so that one that is sent twice counts once. It also carries a
+digest of what its author saw. If another person has changed the answer since, nothing is written
+and both people are named.
 """
 
 import sqlite3
@@ -88,7 +89,7 @@ class MarkStore:
         self._questions |= {(each.lab, each.name): each for each in new}
 
     def items(self, lab: str, question: str) -> list[Item]:
-        """The rubric as it counts now."""
+        """The current rubric."""
         with self._tables.reading() as book:
             return items_of(book, lab, question)
 
@@ -194,7 +195,7 @@ class MarkStore:
     def set_points(self, item: int, points: float, who: str, request: str, n_seen: int) -> bool:
         """Give an item these points, and every answer that has it its new sum.
 
-        n_seen: how many changes its author saw. Raises: ConflictError if there are others now.
+        n_seen: the changes that its author saw. Raises: ConflictError if there are more now.
         """
         with self._tables.writing() as book:
             if is_known(book, request):

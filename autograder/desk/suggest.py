@@ -57,13 +57,13 @@ class Asking:
             raise Refusal(f"{lab} has no written answer that {judge.model} has not read.")
 
     def cost(self, price: Price | None) -> Estimate:
-        """What it costs to ask about each text once."""
+        """The cost of asking about each text once."""
         return estimate((asked.messages for asked in self.todo), price)
 
     def ask(self, on_done: Callable[[], object]) -> int:
-        """Ask, and keep each reply as it comes; how many replies were no list of items.
+        """Ask, and store each reply as it comes. Returns how many replies were no list of items.
 
-        Raises: Refusal if the judge fails; what it said until then is kept.
+        Raises: Refusal if the judge fails; earlier replies stay stored.
         """
         pool = ThreadPoolExecutor(N_AT_ONCE)
         n_unclear = 0

@@ -54,9 +54,9 @@ def as_autograder(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
 
 
 def results_json(entry: ExportEntry, worth: float) -> dict:
-    """One person's result as Gradescope's autograder specification has it.
+    """One person's result in the format of Gradescope's autograder specification.
 
-    The score is the total, so it counts whatever the tests below it add up to.
+    The score is the total: it counts even if the tests below it add up to another number.
     """
     mark, result = entry.mark, entry.result
     by_hand = {hand.exercise: hand for hand in mark.hand if hand.points is not None}

@@ -16,10 +16,10 @@ from autograder.record.results import ERROR, UNGRADABLE, Result
 
 @dataclass(frozen=True)
 class Attempt:
-    """A submission, what the policy says of its time, and the key that its outcome goes by.
+    """A submission, its standing by the policy, and the key of its outcome.
 
-    The key is a digest of all that the outcome depends on; the student's name is not part of it, so
-    equal files are graded once.
+    The key is a digest of everything that the outcome depends on. The student's name is not part of
+    it, so equal files are graded once.
     """
 
     submission: Submission

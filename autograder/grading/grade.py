@@ -70,8 +70,8 @@ def grade(
 ) -> list[Result]:
     """Grade all submissions of `lab` at `place` into the folder `out`; returns the lab's results.
 
-    What has been graded with the same content, checks, policy and seed is not graded again.
-    meanwhile: what to do before anything is recorded, while slots warm up.
+    A submission with the same content, checks, policy and seed is not graded again.
+    meanwhile: a function to call before anything is recorded, while slots start.
     Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
     """
     submissions = _submissions(lab, place, out, run)
@@ -131,7 +131,7 @@ class Grading:
         return works_of(submissions, self._lab.name, self._policy, common)
 
     def on_record(self, rows: Iterable[Result]) -> dict[str, Result]:
-        """The rows of this lab by student, as far as the gradebook has them, too."""
+        """The recorded rows of this lab by student that are also in the gradebook."""
         students = recorded_students(self._out / "course", self._lab.name)
         own = [row for row in rows if row.lab == self._lab.name]
         return {row.student: row for row in own if row.student in students}
@@ -176,9 +176,9 @@ def _submissions(lab: Lab, place: Path, out: Path, run: GradingSettings) -> list
 
 
 def _check_absent(out: Path, log: ResultLog, lab: str, students: set[str]) -> None:
-    """Tell whose rows go since nothing of theirs is here. Raises: Refusal if those are most.
+    """Report the rows of absent submissions, which are removed. Raises: Refusal if most are absent.
 
-    A namesake who hands in later gives a student another name: what a person gave stays at the old.
+    A second student of the same name changes the first one's label. Marks by hand keep the old one.
     """
     known = {student for name, student in log.results if name == lab}
     absent = sorted(known - students)
@@ -229,7 +229,7 @@ def _shown(items: Iterable, lab: Lab, n: int) -> Iterable:
 
 
 def recorded(outcome: Outcome, book: CourseBook, out: Path) -> Result:
-    """The result once gradebook and page have it; an "error" that says so if they cannot."""
+    """The result, written to gradebook and page; if that fails, an "error" that says so."""
     result = outcome.result
     try:
         book.record(result, outcome.notebook, outcome.submission.content)

@@ -66,9 +66,9 @@ class Change:
 class RegradePlan:
     """What a regrade has found; nothing is written yet.
 
-    before: the rows of the lab as they are on record; in_full: who was graded anew; still_due: who
-    keeps the other exercises of an older grading; absent: whose submission is not there, so that
-    their row stays.
+    before: the recorded rows of the lab. By students: in_full: graded completely again; still_due:
+    they keep the other exercises of an older grading; absent: they have no submission here, so
+    their rows stay.
     """
 
     lab: Lab

@@ -1,4 +1,4 @@
-"""Cells whose text stands twice in them, as two editors of one notebook may leave it.
+"""Cells that contain their text twice; two editors of one notebook may cause this.
 
 A handed-out text that stands twice shows that a tool did it. Then every cell that is exactly twice
 the same text is read once, and a note tells a person to look.
@@ -32,7 +32,7 @@ def read_once(
 
 
 def half_of(text: str) -> str:
-    """What a text is twice of; "" if it is not twice the same."""
+    """The half of a text that is the same text twice; else ""."""
     for between in BETWEEN:
         n = (len(text) - len(between)) // 2
         if n >= FEWEST_CHARS and text == text[:n] + between + text[:n]:

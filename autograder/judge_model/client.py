@@ -46,7 +46,7 @@ class JudgeError(Exception):
 
 
 class _PassingError(JudgeError):
-    """A failure that a second try may not meet; wait_s is what the server asks for, if it does."""
+    """A failure that a second try may avoid; wait_s: the wait that the server asks for, if any."""
 
     def __init__(self, message: str, wait_s: float | None = None):
         super().__init__(message)
@@ -63,7 +63,7 @@ def text_of(content: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the judge said, and the tokens that the server counted (0 if it does not tell)."""
+    """The reply of the judge, and the tokens that the server counted (0 if it does not count)."""
 
     text: str
     finish_reason: str
@@ -235,7 +235,7 @@ class JudgeClient:
         )
 
     def _server_words(self, response: httpx.Response) -> str:
-        """What the server says about an error, in short and without the key."""
+        """The server's text about an error, shortened and without the key."""
         words: Any = response.text
         try:
             error = json.loads(response.text)["error"]
@@ -250,7 +250,7 @@ class JudgeClient:
 
 
 def _retry_after_s(value: str | None) -> float | None:
-    """Seconds to wait by a Retry-After header: a number or a date; None if it tells nothing."""
+    """Seconds to wait by a Retry-After header, a number or a date; None if it has neither."""
     if not value:
         return None
     try:

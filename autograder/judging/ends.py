@@ -41,4 +41,4 @@ class UsedUp(Overran):
 
 
 class Tampered(StudentEnded):
-    """It sent what no honest child sends: a forged, stale or malformed frame."""
+    """The child sent a frame that no honest child sends: forged, stale or malformed."""

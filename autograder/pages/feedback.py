@@ -53,7 +53,7 @@ class Points:
 
 @dataclass(frozen=True)
 class MistakeGroup:
-    """Checks that did not pass for one mistake, and what is said of it."""
+    """Checks that did not pass because of one mistake, with its explanation."""
 
     checks: list[CheckResult]
     explanation: str
@@ -143,7 +143,7 @@ def titles_of(lab: str) -> dict[str, str]:
 
 
 def next_step(result: Result) -> NextStep | None:
-    """What a student should look at first; None if no check failed. A crash comes first."""
+    """The check that a student should fix first; None if no check failed. A crash comes first."""
     failed = [check for check in result.checks if check.status in ("failed", "todo")]
     if not failed:
         return None

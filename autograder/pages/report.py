@@ -55,7 +55,7 @@ def write_pages(
 
 
 def _lab_report(folder: Path, name: str, results: Sequence[Result]) -> dict:
-    """What the templates show of one lab. waiting: no mark by checks, or one that was cut short."""
+    """The values of one lab for the templates. waiting: no mark by checks, or an incomplete one."""
     own = [result for result in results if result.lab == name]
     return {
         "name": name,

@@ -1,4 +1,4 @@
-"""What a lab's results say about the class and about the checks.
+"""Statistics of a lab's results, on the class and on the checks.
 
 Everything here is counted from the record alone, on the points that checks gave, before what
 lateness takes off.

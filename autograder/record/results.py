@@ -73,7 +73,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Result:
-    """What one submission gets.
+    """The result of one submission.
 
     status: "graded"; "partly" (`problem` says what ended it); "ungradable" (`problem` says why, for
     the TA and the student); "error" (ours; such a row never counts as zero points).
@@ -119,7 +119,7 @@ class Result:
         return {check.exercise for check in self.checks if check.status == "undecided"}
 
     def as_fields(self) -> dict:
-        """All of it in plain dicts and lists, to be written and not changed."""
+        """All fields as plain dicts and lists, for writing; do not change them."""
         return {**vars(self), "checks": [vars(check) for check in self.checks]}
 
     def to_json(self) -> str:
@@ -143,7 +143,7 @@ class Result:
             raise ValueError(f"not a result: {error}") from error
 
     def without_measurements(self) -> dict:
-        """All of it that must be the same in every grading of the same submission."""
+        """All fields that must be equal in every grading of the same submission."""
         return {k: v for k, v in self.as_fields().items() if k not in ("seconds", "peak_mb")}
 
 

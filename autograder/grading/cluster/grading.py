@@ -1,8 +1,8 @@
 """Handing submissions in to a cluster until each has an outcome, whatever happens to machines.
 
-Every submission has one outcome: the first that arrives. What a lost worker had is handed in again
-by the scheduler; what a lost scheduler had, by us. What takes far longer than the others is handed
-in a second time, elsewhere, for a machine may hang without a sign.
+Every submission has one outcome: the first that arrives. If a worker is lost, the scheduler sends
+its submissions again. If the scheduler is lost, we do. A submission that takes far longer than the
+others is sent to a second machine, because a machine may hang without a sign.
 """
 
 import json

@@ -108,7 +108,7 @@ def of_lab(files: list[File], lab_name: str) -> list[File]:
 
 
 def _loose(file: File, lab_name: str) -> Parcel | None:
-    """The parcel of a file that lies in no folder; none if it is nobody's."""
+    """The parcel of a file outside of folders; none if it belongs to no student."""
     if moodle := MOODLE.fullmatch(file.path.name):
         inside = replace(file, path=PurePosixPath(moodle["rest"] or file.path.name))
         return Parcel(moodle["name"], (inside,), MOODLE_SYSTEM, moodle["id"] or "")

@@ -44,7 +44,7 @@ class Repository:
 
 
 def classroom(folder: str) -> Repository | None:
-    """What a folder called LAB-HANDLE holds; None for another folder."""
+    """The parcel in a folder called LAB-HANDLE; None for another folder."""
     for lab in lab_names():
         if match := _repository(lab).fullmatch(folder):
             return Repository(lab, match["handle"])

@@ -14,7 +14,7 @@ MAX_SEEN = 20_000
 
 
 def children(pid: int | str) -> list[int]:
-    """The direct children of a process; none where the system does not tell."""
+    """The direct children of a process; none if the system does not list them."""
     found = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -91,7 +91,7 @@ def refuse_threads() -> None:
 
 
 def own_time(pids: list[int]) -> tuple[float, float] | None:
-    """Seconds that these processes ran, and stood ready without a processor; None if not told."""
+    """Seconds that these processes ran and waited for a CPU; None if the kernel counts neither."""
     ran = queued = 0
     try:
         for pid in pids:
@@ -125,9 +125,9 @@ def disk_mb(folder: Path, limit_mb: int, max_files: int) -> int:
 
 
 def files_digest(pid: int, folder: Path) -> str:
-    """A digest of a folder's files and their changes; "" where it cannot be told.
+    """A digest of a folder's files and their changes; "" if the folder cannot be read.
 
-    Memory that a process shares with its forks is as good as a file, and cannot be told.
+    Memory that a process shares with its forks could serve as a file; it is not in the digest.
     """
     if any(_kb(f"/proc/{pid}/status", "RssShmem:")):
         return ""
@@ -162,7 +162,7 @@ def kill(pids: list[int], signal_number: int = signal.SIGKILL) -> None:
 
 
 def end_descendants(pid: int) -> None:
-    """Kill all that a process has started, and what that starts meanwhile; return when it is dead.
+    """Kill all processes that a process has started, and new ones; return when all are dead.
 
     Dead ones stay listed until their parent asks for their status. While one ends, the kernel's
     list may leave out another: only two lists in a row say that nothing runs.
@@ -195,7 +195,7 @@ def end_strangers(known: set[int]) -> None:
 
 
 def _kb(path: str, *names: str) -> list[int]:
-    """The numbers after these words; 0 for all if the process has ended meanwhile."""
+    """The numbers after these words; 0 for all if the process has ended."""
     try:
         lines = Path(path).read_text().splitlines()
     except OSError:

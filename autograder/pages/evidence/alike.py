@@ -1,4 +1,4 @@
-"""Who is alike, in groups: eight students with one text are one group and not 28 pairs."""
+"""Students with similar answers, in groups: eight with one text are one group, not 28 pairs."""
 
 from collections import defaultdict
 from collections.abc import Sequence
