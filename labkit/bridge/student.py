@@ -51,7 +51,7 @@ class StudentError(Exception):
         self._kinds = kinds | {kind}
 
     def is_a(self, kind: str) -> bool:
-        """Whether it is of that class or of one derived from it, as `except` would have it."""
+        """Whether it is an instance of that class or of a derived one, as in `except`."""
         return kind in self._kinds
 
 
@@ -144,9 +144,9 @@ class Student:
     def once(
         self, key: Hashable, play: Callable[[], T], keep: tuple[type[Exception], ...] = ()
     ) -> T:
-        """What `play()` gives, played once for all checks that look at it from different sides.
+        """The result of `play()`, which runs once for all checks that use it.
 
-        keep: exceptions that count as what it gives, and are raised again.
+        keep: exceptions that count as its result, and are raised each time.
         """
         if key in self._played:
             found, error, raised = self._played[key]
@@ -233,7 +233,7 @@ class Student:
 
 
 def raised_by(student: Student) -> list[StudentError]:
-    """What the student's code has raised so far; a check may empty the list."""
+    """The exceptions that the student's code has raised; a check may empty the list."""
     return student._raised
 
 

@@ -1,4 +1,4 @@
-"""What torch may do with tensors of random numbers that nobody has drawn (labkit.chance.tensors).
+"""Operations of torch on tensors of random numbers that are not drawn (labkit.chance.tensors).
 
 Whatever changes only shapes is done to the indices. Arithmetic with known numbers gives other
 random numbers, comparisons give ordinary tensors of bools, argmax of noise ordinary indices.

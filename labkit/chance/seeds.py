@@ -36,7 +36,7 @@ def watched() -> Watched:
 
 
 class _GeneratorType(type):
-    """Refuses to make a generator; what is one stays one."""
+    """Refuses to make a generator; existing generators are kept."""
 
     def __call__(cls, *args: Any) -> Any:
         if imports_a_module():

@@ -109,7 +109,7 @@ class _Scripted(TorchFunctionMode):
 
 
 def _watched(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """What may draw, or hold what was drawn."""
+    """The objects that may draw, or hold a drawn value."""
     if func in MAKERS:
         return _made(func, args, kwargs)
     if func in REFUSED or _drops(func, args, kwargs):

@@ -126,9 +126,9 @@ def expect_close(
     slips: Mapping[float, str] | None = None,
     why: str = "",
 ) -> None:
-    """The number agrees with the right one. slips: what to say of the numbers of mistakes.
+    """The number agrees with the right one. slips: a sentence for the number of each mistake.
 
-    source: what it follows from, in words.
+    source: where it follows from, in words.
     """
     if not is_near(got, right, relative):
         why = slips_named(got, slips or {}, max(relative, 1e-6), why)
@@ -138,7 +138,7 @@ def expect_close(
 def refuse(case: AnswerCase, what: str, source: str, why: str = "", *, cause: str) -> None:
     """Say no. The number that `what` was held against is never shown: it is the answer.
 
-    source: what it follows from, in words. cause: what is wrong without the student's number.
+    source: where it follows from, in words. cause: the mistake without the student's number.
     Raises: Wrong, always.
     """
     whose = "" if case.right else ", by your own functions"

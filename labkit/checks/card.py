@@ -1,4 +1,4 @@
-"""What a check shows: a bar and the points, a crash or what failed first, what to do next.
+"""The card of a check: a bar and the points, a crash or the first failure, the next thing to do.
 
 Marks are white on a colour of their own, so they can be read on a light and on a dark page alike.
 All other text has the page's colour.
@@ -42,7 +42,7 @@ SENTENCE = re.compile(r"[^\n]+?(?:[.?!](?= )|(?:\n [^\n]*)*(?:\n+|$))")  # logs 
 
 
 def points_line(findings: Sequence[Finding], points: float) -> str:
-    """Points earned and to be earned here; what is only read is marked by the grader."""
+    """The points earned and possible here; the grader marks answers that are only read."""
     shares = points_by_weight([finding.check for finding in findings], points)
     is_read = [finding.status == "read" for finding in findings]
     if all(is_read):
@@ -86,7 +86,7 @@ def _rows(groups: Sequence[Sequence[Finding]]) -> list[str]:
 
 
 def only_message(findings: Sequence[Finding]) -> Finding | None:
-    """The finding that says all where claims would mislead: an answer is read, or cannot be."""
+    """The only finding to show if claims would mislead: an answer is read, or cannot be read."""
     unread = [each for each in findings if each.status == "failed" and not each.share]
     is_read = len({(each.status, each.message) for each in findings}) == 1
     return next(iter(unread), findings[0] if is_read and findings[0].status == "read" else None)

@@ -112,14 +112,14 @@ def expect_mapping(got: Any, keys: tuple[str, ...], what: str) -> dict:
 
 
 def why_none(got: Any) -> str:
-    """What is said of None: the likeliest slip is a result that was printed."""
+    """The message about None: most likely, the result was printed and not returned."""
     return "A function without `return` gives None, also if it prints its result." * (got is None)
 
 
 def refuse_blank(answer: Any, whole: Any = None) -> None:
     """Raise Unfinished if the answer still has a `...` in it, Wrong if it is no plain value.
 
-    whole: of which the answer is a part; what is open in all of it is named.
+    whole: the value that the answer is part of; all its open places are named.
     """
     values = [value for _, value in _leaves(answer)]
     if any(map(_is_blank, values)):

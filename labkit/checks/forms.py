@@ -79,7 +79,7 @@ def expect_refusal(call: Callable[[], Any], kind: str, what: str, *, why: str = 
 def expect_refusals(
     function: Callable[..., Any], calls: Mapping[str, Sequence], *, why: str = ""
 ) -> None:
-    """A ValueError for each of these arguments, which are told by what they are."""
+    """Each of these arguments raises a ValueError; a message shows the argument."""
     for what, arguments in calls.items():
         expect_refusal(partial(function, *arguments), "ValueError", what, why=why)
 

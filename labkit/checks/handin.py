@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def must_run(self) -> bool:
-        """Whether the grader needs it: the set-up, what was written, cells of one's own."""
+        """Whether the grader needs this cell: set-up, a written part, or the student's own cell."""
         return self.kind in ("given", "exercise", "answer", "")
 
 
@@ -229,7 +229,7 @@ def _without_id(file: File) -> list[str]:
 
 
 def _open_parts(file: File, parts: Sequence[Part]) -> list[str]:
-    """What is still empty, and may be handed in like that for no points; what stands beside it."""
+    """The empty parts, which may be handed in for no points; and text that stands beside them."""
     written = [each.name for each in parts if each.kind == "written" and each.name in file.by_name]
     seen = [Seen(cell.name, cell.is_code, cell.source) for cell in file.cells]
     prose = prose_of(file.lab.partition("_")[2])

@@ -1,4 +1,4 @@
-"""What the kernel tells a check: cells that failed, cells that wait, calls without an end."""
+"""What a check learns from the kernel: failed cells, waiting cells, calls without an end."""
 
 import ctypes
 import re
@@ -117,7 +117,7 @@ def watch(names: Collection[str]) -> Watch | None:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """End what runs inside after so many seconds with TookTooLong, at its next line of Python."""
+    """Stop the code inside after this many seconds: raise TookTooLong at its next line."""
     thread = ctypes.c_ulong(threading.get_ident())
     set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
     timer = threading.Timer(seconds, lambda: set_exception(thread, ctypes.py_object(TookTooLong)))

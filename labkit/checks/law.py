@@ -114,7 +114,7 @@ def exact_law(
 
 
 def _outcome(play: Callable[[RandomSource], Sequence[int]], source: RandomSource) -> Outcome | None:
-    """One run; None if it was given up, whatever the sampler made of that."""
+    """One run; None if it was given up, even if the sampler caught the exception."""
     try:
         outcome = tuple(int(token) for token in play(source))
     except Exception:

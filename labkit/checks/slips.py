@@ -1,8 +1,8 @@
 """Causes by replay: a slip is named only if it gives all that the student's code gives.
 
-A slip is a wrong answer whose sentence we know. It gets the same arguments as the student's
-function; where all results agree, its sentence is told. If two slips give the same, both are told,
-so cases and probes are chosen to keep slips apart. Slips of numbers are one function that gives the
+A slip is a known wrong answer with a sentence. It gets the same arguments as the student's
+function. If all results agree, its sentence is shown. If two slips agree, both are shown, so cases
+and probes are chosen to separate slips. Slips of numbers are one function that gives the
 wrong numbers by sentence; slips of tensors are a function each.
 """
 
@@ -29,7 +29,7 @@ def is_number(got: Any, number: float) -> bool:
 def slip_in_numbers(
     ask: Callable[..., Any], probes: Sequence[tuple], slips: WrongNumbers, relative: float = 1e-6
 ) -> str:
-    """What is said of a function that gives one number: the slips that agree on every probe."""
+    """The sentences for a function that gives one number: the slips that agree on every probe."""
     try:
         got = [number_in(ask(*probe), "a probe") for probe in probes]
     except (StudentError, Wrong, Unfinished):
@@ -48,7 +48,7 @@ def slip_in_numbers(
 def cause_by_replay(
     ask: Callable[..., Any], probes: Sequence[tuple], *tables: WrongNumbers, relative: float = 1e-6
 ) -> Iterator[None]:
-    """What goes wrong inside is told with the slips that agree on every probe, if any does.
+    """Add to an error inside the sentences of the slips that agree on every probe, if any does.
 
     Of several tables the first in which one agrees counts: simple slips come before rare ones.
     """

@@ -1,4 +1,4 @@
-"""Comparisons of tensors, and the causes that a tensor tells."""
+"""Comparisons of tensors, and causes of wrong tensors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -86,7 +86,7 @@ def wanted_tokens(value: Any, shape: Sequence[int], vocab_size: int) -> None:
 
 
 def slip_in_tensors(got: Any, slips: Slips, *arguments: Any, within: float = 1e-4) -> str:
-    """What is said of a tensor: the slips that give it from the same arguments."""
+    """The sentences for a tensor: the slips that give it from the same arguments."""
     if not isinstance(got, Tensor) or not got.is_floating_point():
         return ""
 

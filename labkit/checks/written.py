@@ -237,6 +237,6 @@ def _digest(line: str) -> str:
 
 
 def begins(text: str, most: int = 40) -> str:
-    """The first words of a text, to tell it by."""
+    """The first words of a text, as its name."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[:most].rsplit(" ", 1)[0] + " ..."

@@ -1,7 +1,7 @@
-"""Where the KV caches of a decoder lie: made once, never moved, cut by moving a number.
+"""The memory of a decoder's KV caches: made once, never moved; a rewind changes only a length.
 
 What holds, after every call of a decoder:
-1. A token's position is the number of tokens before it in its sequence; nobody passes positions.
+1. A token's position is the number of tokens before it in its sequence; no caller passes positions.
 2. The keys and values of position i lie at index i. A step over T tokens of a sequence that has n
    writes to n up to n + T, in every layer, and nowhere else.
 3. A new token sees the positions up to its own, and none after.

@@ -113,7 +113,7 @@ def _from_driver(field: str) -> str:
 
 
 def _said(*command: str) -> str:
-    """What a program prints; empty if it cannot be run."""
+    """The output of a program; empty if it cannot be run."""
     import subprocess
 
     try:

@@ -1,4 +1,4 @@
-"""A memory that counts: large arrays far away, tiles of them on the chip.
+"""A memory that counts: large arrays in slow memory, tiles of them on the chip.
 
 A program on a GPU computes on what lies in the chip's small, fast memory (SRAM), and moves that to
 and from the large, slow one (HBM) tile by tile. Here both are counted, and the small one refuses

@@ -219,7 +219,7 @@ class Table(Checks):
         return ""
 
     def _fitting(self, claim: Claim, student: Student, rows: Sequence[Row], slips: Slips) -> str:
-        """What is said of the slips that the last row has, if they give all that came for the rows.
+        """The sentences of the last row's slips that give all results of the student's function.
 
         A row for which a slip says nothing does not count.
         """
@@ -246,7 +246,7 @@ class Table(Checks):
             return error
 
     def _ask(self, claim: Claim, student: Student, call: Call) -> Any:
-        """What the claim is about, of the student's function, as a plain value."""
+        """The value that the claim is about, from the student's function, as a plain value."""
         last: list[Any] = [None]
 
         def function(*args: Any, **kwargs: Any) -> Any:

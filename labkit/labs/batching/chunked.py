@@ -51,7 +51,7 @@ class _Card:
         return bool(self.waiting or self.running or self.coming)
 
     def one_pass(self, budget: int) -> None:
-        """A token for each running request, and pieces of prompts with what the budget leaves."""
+        """A token for each running request, and pieces of prompts for the rest of the budget."""
         pieces = list(self._pieces(budget - len(self.running)))
         stepping = tuple(self.running)
         n_cached = sum(self.run.jobs[i].n_input + self.running[i] for i in stepping)

@@ -85,7 +85,7 @@ def draw(
     n_new: int,
     launch_ms: float,
 ) -> CourseFigure:
-    """Seconds by new tokens on the left; what weights and cache take of the card on the right.
+    """Left: seconds by new tokens. Right: the card's memory for weights and cache.
 
     The axis of new tokens and that of memory stay, whatever is chosen.
     """

@@ -1,7 +1,7 @@
 """A run of tiled attention as moments, for a picture of each: read off what its memory noted.
 
 Moves that follow each other belong to one moment if they are of one kind and over the same rows,
-as those of K and V. Nothing but the log is used, so it is the run of whoever wrote the loops.
+as those of K and V. Only the log is used, so the pictures show the student's own loops.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ class Softmax:
 
 
 def moments(memory: Memory, is_causal: bool) -> list[Moment]:
-    """Of everything that was moved."""
+    """The moments of all moves."""
     scored, seen = torch.zeros(2, memory.n_rows, memory.n_rows, dtype=torch.bool)
     stored: dict[str, Tensor] = {}
     on_chip: dict[str, tuple[int, int]] = {}

@@ -1,4 +1,4 @@
-"""FlashAttention tile by tile: what lies where, and the running softmax of one query.
+"""FlashAttention tile by tile: the tiles on the chip, and the running softmax of one query.
 
 It plays the student's functions on a memory that counts. It needs ipywidgets; without it there is
 the picture of one moment. Viewers that know no widgets show that picture too.
@@ -101,7 +101,7 @@ def demo() -> Any:
 def play(
     kernels: dict[str, Kernel], *, order: str, tile_q: int, tile_kv: int, is_causal: bool
 ) -> KernelRun:
-    """A run of one of the kernels, as far as it comes."""
+    """A run of one of the kernels, up to its end or its first error."""
     generator = torch.Generator("cpu").manual_seed(5)
     parts = 1.5 * torch.randn(3, N_ROWS, HEAD_DIM, generator=generator)
     room = 2 * (tile_q + tile_kv) * HEAD_DIM * 4  # tiles of Q and O, of K and V

@@ -103,7 +103,7 @@ def _words(what: str, sequence: int, n: int) -> str:
 
 
 def _careful(do: Callable[..., Any], *arguments: Any) -> Any:
-    """What a call returns; if it raises, an empty store that says so."""
+    """The result of a call; if it raises, an empty store with the error as its note."""
     try:
         return do(*arguments)
     except Exception as error:

@@ -64,7 +64,7 @@ def demo() -> Any:
 
 
 def picture(shown: Sequence[Moment], moment: int) -> CourseFigure:
-    """A moment, and what it changed."""
+    """The picture of a moment, with its changes marked."""
     return draw(shown[moment], shown[moment - 1] if moment else None)
 
 

@@ -60,7 +60,7 @@ class Asker:
         return Page("\n\n".join([*question.paragraphs(), *question.reasons(answer)]))
 
     def summary(self) -> Page:
-        """What is read of every answer, or what keeps it from being read."""
+        """How each answer was read, or why it cannot be read."""
         names = [name for item in items().values() for name in item.answers]
         return Page("\n".join(f"* `{name}`: {self._read(name)}" for name in names))
 
@@ -101,7 +101,7 @@ class AskedItem:
 
     @property
     def wanted(self) -> str:
-        """What the student is to do."""
+        """The instruction of the item."""
         n = self.item.n_right
         what = "fill" if self.is_numbers else {0: "order", 1: "choose one"}.get(n, "choose")
         return say(what, self.language, n=n)

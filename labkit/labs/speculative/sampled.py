@@ -35,7 +35,7 @@ N_POSITIONS, N_WARM_UP = 1024, 8  # of a decoder; tokens that are written before
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What is gone on from: a prompt as tokens, or a batch of them."""
+    """The start of a text: a prompt as tokens, or a batch of prompts."""
 
     id: str
     source: str

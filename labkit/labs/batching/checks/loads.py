@@ -52,9 +52,9 @@ def _runs(student: Student, case: LoadCase, exercise: str) -> list[Run]:
 
 
 def grouped(lengths: Sequence[int], setup: Setup) -> list[list[int]]:
-    """Prompts in order, each batch around the first that is left: those that differ by no more.
+    """Batches of prompts in order: the first one left, and those of nearly its length.
 
-    How batches are made without a thought of memory.
+    This makes batches without memory limits.
     """
     left, batches = list(lengths), []
     while left:

@@ -80,7 +80,7 @@ def _expect_taken(
 ) -> list[int]:
     """constrained_get takes the request with the id `right`. Returns whom it asked about.
 
-    whys: what is said if another one is taken, by its id.
+    whys: the sentence if another one is taken, by its id.
     """
     condition = Condition(accepted)
     those = " or ".join(map(str, accepted)) or "none"
@@ -139,7 +139,7 @@ def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
 
 
 def _slip_of_places(student: Student, case: QueueCase) -> str:
-    """What is said of the requests that are left by a search for the third one."""
+    """The sentence for the requests that a search for the third one leaves."""
     ids, queue, left = case.ids, case.build(student), []
     with suppress(StudentError, Wrong):
         queue.constrained_get(Condition([ids[2]]))

@@ -180,7 +180,7 @@ def _expect_done_at_the_end(student: Student, case: RequestCase) -> None:
 
 
 def _is_seen_second(case: RequestCase, student: Student) -> str:
-    """What the end of text does as the second token, where it does nothing as the first."""
+    """The effect of the end of text as the second token, if it has none as the first."""
     other = case.build(student)
     with suppress(StudentError):
         for token in (case.eos + 1, case.eos):

@@ -116,7 +116,7 @@ def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
 def _slope_slips(
     student: Student, case: AnswerCase, use_cache: bool, right: float
 ) -> dict[str, float]:
-    """Numbers that are not the last slope of this curve, by what is said of them."""
+    """Wrong numbers for the last slope of this curve, each with its sentence."""
     lengths, times_s = _curve(student, case, use_cache)
     return {
         "Give seconds, not milliseconds.": 1e3 * right,

@@ -48,7 +48,7 @@ def _expect_slopes(student: Student, case: SlopesCase) -> None:
 
 
 def _slips(case: SlopesCase) -> Iterator[tuple[str, list[float]]]:
-    """What is said of the slopes that known mistakes give."""
+    """The sentences for the slopes of known mistakes."""
     n_given, given_s = case.given
     points = sorted(zip(n_given, given_s, strict=True))
     whole_s = [time_s / length for length, time_s in points]

@@ -1,4 +1,4 @@
-"""What the checks of the attention functions expect of a run's numbers."""
+"""What the checks of the attention functions expect of the numbers in a run."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -101,7 +101,7 @@ def expect_array(
 
 
 def expect_nothing_kept(student: Student, case: AttentionCase, exercise: str) -> None:
-    """The output follows from what was loaded last, not from copies of an earlier turn."""
+    """The output depends on the data loaded last, not on copies of an earlier turn."""
     watched = run_of(student, case, exercise)
     expect_order(watched, case)
     expect_meetings(watched, case)
@@ -114,7 +114,7 @@ def expect_nothing_kept(student: Student, case: AttentionCase, exercise: str) ->
 
 
 def _with_copies(watched: WatchedMemory, case: AttentionCase) -> Iterator[tuple[str, Tensor]]:
-    """What to say of copies that are used in place of what was loaded, and the output then."""
+    """The sentences for copies used in place of loaded data, each with its output."""
     order = watched.order
     names = order.in_turns + order.state
     for n in range(1, len(names) + 1):

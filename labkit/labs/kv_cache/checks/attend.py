@@ -29,7 +29,7 @@ _attend = partial(check, "attend_cached", gate=True)
 
 
 def attention_by_hand(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """What the last queries of a sequence find, query by query: each ignores what comes later."""
+    """Attention of the last queries of a sequence, one by one: each ignores later tokens."""
     n_query, found = queries.shape[2], torch.empty_like(queries)
     for i in range(n_query):
         n_seen = keys.shape[2] - n_query + 1 + i

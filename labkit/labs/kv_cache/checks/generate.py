@@ -139,7 +139,7 @@ def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) ->
 
 
 def _slip(tokens: Tensor, case: GenerateCase) -> str:
-    """What is said of tokens that known mistakes make."""
+    """The sentences for tokens that known mistakes give."""
     prompt = case.prompt()
     by_first_row = generate_uncached(
         lambda tokens: case.logits(tokens[:1].expand_as(tokens)), prompt, case.n_new

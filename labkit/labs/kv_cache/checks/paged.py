@@ -68,7 +68,7 @@ def in_full_precision(case: PagedCase) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Who owns which block: block tables by sequence; n_free as the cache tells it."""
+    """The owners of blocks: block tables by sequence, and the n_free that the cache reports."""
 
     tables: dict[int, list[int]]
     n_free: Any

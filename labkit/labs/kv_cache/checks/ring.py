@@ -70,7 +70,7 @@ STATE = ("positions", "keys", "values")
 
 
 def state_of(cache: HeldObject) -> dict[str, Any]:
-    """What the ring shows."""
+    """The public state of the ring."""
     return dict(zip(STATE, cache.in_turn(*STATE), strict=True))
 
 
@@ -160,7 +160,7 @@ def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> 
 
 
 def _slip_of_chunks(state: dict[str, Any], case: RingCase) -> str:
-    """What is said if the full ring holds what a known mistake leaves in it."""
+    """The sentences if the full ring holds the tokens that a known mistake leaves."""
     stored = [tensor_in(state[name], f"`{name}`") for name in ("keys", "values")]
 
     def is_left_by(*is_right: bool) -> bool:

@@ -51,7 +51,7 @@ def left_in_slots(
 
 
 def slip_of_rewind(left: list[int], table: list[int], length: int, block_size: int) -> str:
-    """What is said of the block table that is left of `table` if a known mistake leaves it."""
+    """The sentence for the block table left of `table`, if a known mistake gives it."""
     n_kept, n_full = -(-length // block_size), length // block_size
     slips = {
         "The last block still has tokens. Round up, not down.": table[:n_full],

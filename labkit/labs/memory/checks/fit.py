@@ -79,7 +79,7 @@ def overhead_is_what_one_pass_keeps_alive(student: Student, case: AnswerCase) ->
 
 
 def _billions_slip(student: Student, case: AnswerCase, readings: Iterable[str]) -> str:
-    """What is said of the billions that known mistakes give with one of these entries "vram"."""
+    """The sentences for the billions that known mistakes give with one of these entries "vram"."""
     _, _, overhead_bytes, billions = _largest_fields(student, case)
     wrong = []  # of each reading, for its smallest and its largest card
     for reading in readings:
@@ -176,7 +176,7 @@ def every_parameter_of_the_model_is_counted(student: Student, case: AnswerCase) 
 
 
 def _token_slip(student: Student, case: AnswerCase, readings: Iterable[tuple[str, str]]) -> str:
-    """What is said of the tokens that known mistakes give with one of these readings."""
+    """The sentences for the tokens that known mistakes give with one of these readings."""
     _, _, n_tokens = _longest_fields(student, case)
     sizes = [_sizes(student, case, *each) for each in readings]
     wrong = [

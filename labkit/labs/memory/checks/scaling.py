@@ -70,7 +70,7 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
 def _kv_ratio_slips(
     small: Mapping[str, int], large: Mapping[str, int]
 ) -> Iterator[tuple[float, str]]:
-    """Ratios of the caches that known mistakes give, and what is said of them."""
+    """The cache ratios of known mistakes, each with its sentence."""
 
     def ratio(*keys: str, of_small: Sequence[str] = ()) -> float:
         """Of the products of these facts; of_small: those of the smaller model, if they differ."""

@@ -116,7 +116,7 @@ def has_number(field: str) -> Play:
 
 
 def what_is_read(student: Student, case: ItemCase) -> str:
-    """What is read of an answer, in the student's language.
+    """The text that shows how an answer was read, in the student's language.
 
     Raises: Unfinished if it is not complete, Unread if it is no answer.
     """

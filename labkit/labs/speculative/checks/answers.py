@@ -161,7 +161,7 @@ def _best(functions: Any, draft_s: float, target_s: float, verify_s: float) -> f
 
 
 def _of_gamma(functions: Any, gamma: float, setting: str) -> str:
-    """What is said of a gamma that is not the best one of these steps."""
+    """The sentence for a gamma that is not the best one of these steps."""
     if gamma < 0 or gamma != int(gamma):
         return "A number of tokens is a whole number, and not negative."
     draft_s, target_s, verify_s = TIMES_S[setting]
@@ -178,7 +178,7 @@ def _of_gamma(functions: Any, gamma: float, setting: str) -> str:
 def _speedup_slips(
     functions: Any, best: int, right: float, draft_s: float, target_s: float, verify_s: float
 ) -> dict[str, float]:
-    """Speedups that known mistakes give, by what is said of them."""
+    """The speedups of known mistakes, each with its sentence."""
     slips = {
         "That is the inverse: divide the time of plain decoding by that of speculation.": 1 / right,
         "That is in percent. Give a factor.": 100 * right,
@@ -197,7 +197,7 @@ def _speedup_slips(
 
 
 def _refuse(case: AnswerCase, what: str, got: float, why: str) -> None:
-    """Say no, and say nothing of what is right. Raises: Wrong, always."""
+    """Refuse an answer without showing the right one. Raises: Wrong, always."""
     whose = "the durations" if case.right else "your own functions"
     raise Wrong(
         f"{what}, {show(got)}: that does not follow from {whose}",

@@ -210,7 +210,7 @@ BLOCK_SLIPS: Mapping[str, Block] = {
 
 
 def slips_in(law: Law, case: SamplingCase, tolerance: float) -> str:
-    """What is said of the mistakes that give this distribution of the new tokens, if any does."""
+    """The sentences of mistakes that give this distribution of the new tokens, if any does."""
     return joined(text for text, slip in _laws(case) if law.deviation(slip) <= tolerance)
 
 

@@ -98,7 +98,7 @@ CUT_OFF = "Tokens that eos cuts off were accepted, too. Give the number that `ve
 
 
 def _misreported(reported: list, blocks: list[Seen], case: SamplingCase) -> Wrong | None:
-    """What is wrong in a report if these are the blocks."""
+    """The fault of a report if these are the blocks."""
     try:
         for i, (block, seen) in enumerate(zip(reported, blocks, strict=False), start=1):
             after = {seen.position + seen.n_kept + 1: "That is the length of the text after it."}

@@ -32,7 +32,7 @@ MAX_FEEDS = 5_000  # in all paths of a case: over twice what the most wasteful r
 
 @dataclass(frozen=True, slots=True)
 class SamplerRun:
-    """One text, what was fed on the way, and how probable it is that things go this way."""
+    """One text, the tokens fed for it, and the probability of this run."""
 
     new: list[int]
     calls: list[Call]
@@ -190,7 +190,7 @@ def expect_rng_decides(student: Student, case: SamplingCase) -> None:
 
 
 def _where_it_goes_wrong(law: Law, expected: Mapping[Outcome, float]) -> str:
-    """From which token on; nothing where paths are missing, for then nobody knows."""
+    """From which token on the law differs; "" if paths are missing, because then it is unknown."""
     if law.missing > LEAST_PROBABILITY:
         return ""
     longest = max(map(len, expected))

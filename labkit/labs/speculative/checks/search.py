@@ -49,7 +49,7 @@ class BestCase:
         return self.base_s + (self.more_s if first <= gamma <= last else 0.0)
 
     def expect(self, student: Student, why: str, slips: Slips | None = None) -> None:
-        """Raise Wrong unless the student finds this gamma. slips: what is said of which others."""
+        """Raise Wrong unless the student finds this gamma. slips: sentences for other gammas."""
         last = () if self.max_gamma is None else (self.max_gamma,)
         times = (self.draft_s, self.target_s, offered(self.verify_s))
         got = student.best_gamma(self.alpha, *times, *last)

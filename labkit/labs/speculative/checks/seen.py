@@ -1,4 +1,4 @@
-"""What a speculative sampler did block by block, told from its text and from what was fed."""
+"""The blocks of a speculative sampler, found from its text and from the tokens fed."""
 
 from dataclasses import dataclass
 from itertools import cycle
@@ -28,12 +28,12 @@ class Seen:
 
 
 def blocks_of(run: SamplerRun, case: SamplingCase) -> list[Seen]:
-    """The blocks of a run, told from the text it wrote and the calls that verified it."""
+    """The blocks of a run, found from its text and the calls that verified it."""
     return readings(run, case)[0]
 
 
 def readings(run: SamplerRun, case: SamplingCase) -> list[list[Seen]]:
-    """The ways to tell the blocks of a run that fit equally well.
+    """All divisions of a run into blocks that fit equally well.
 
     A sampler that has fed the target the whole prompt may draw the first token from the prompt's
     own row: in no block, or in one that drafts nothing.

@@ -67,7 +67,7 @@ class ScriptedModel:
         self.made: list[Tensor] = []
 
     def offer(self) -> Offer:
-        """What the student's code gets for a model."""
+        """The object that the student's code gets for a model."""
         settings = {name: UNTOLD.get(name) for name in SETTINGS}
         config = {"eos_token_id": EOS, "pad_token_id": PAD, "vocab_size": VOCAB_SIZE}
         return Offer(

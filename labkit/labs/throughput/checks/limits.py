@@ -1,4 +1,4 @@
-"""Checks of `limit_of`: the longest of three times, and what no device can do."""
+"""Checks of `limit_of`: the longest of three times, and steps that are impossibly fast."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -92,7 +92,7 @@ LIMIT_SLIPS = {
 
 
 def _limit_slip(student: Student) -> str:
-    """What is said of the answers that known mistakes give on all probes."""
+    """The sentences for the answers that known mistakes give on all probes."""
     try:
         got = tuple(student.limit_of(*probe) for probe in LIMIT_PROBES)
     except StudentError:

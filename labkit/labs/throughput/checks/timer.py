@@ -241,7 +241,7 @@ def _close(got: Sequence[float], wanted: Sequence[float]) -> bool:
 
 
 def _slip(got: Sequence[float], wanted: Sequence[float], played: Timed) -> str:
-    """What is said of the samples that known mistakes give."""
+    """The sentences for the samples that known mistakes give."""
     readings, case = played.timed(), played.device.case
     first_s = readings[0][0][1]
     if len(got) == 1 < len(wanted):
