@@ -223,7 +223,7 @@ def module_source(module: str) -> str:
 
 @cache
 def solved_text(cell: Cell) -> str:
-    """The right answer of a marked cell, as the instructor's notebook has it."""
+    """The right answer of a marked cell, for the instructor's notebook."""
     if cell.kind == "answer":
         return cell.text
     return solved_cell(module_source(cell.target.module), cell.target)

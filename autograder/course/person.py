@@ -1,4 +1,4 @@
-"""Somebody in the class, and all that platforms and file names make of a name."""
+"""A person in the class, and the forms of a name in platforms and file names."""
 
 import unicodedata
 from dataclasses import dataclass, field

@@ -81,8 +81,8 @@ class Roster:
     def find(self, student: str, file_name: str = "") -> Person:
         """The one person that a submission belongs to.
 
-        file_name: as Canvas names files, with the number that tells two people of a name apart.
-        Raises: RosterError if nobody fits, or several people do.
+        file_name: a name by Canvas, with a number that distinguishes people of the same name.
+        Raises: RosterError if no person fits, or several do.
         """
         number = ""
         people = self.matches(student)
@@ -106,7 +106,7 @@ class Roster:
     def matches(self, name: str, number: str = "") -> list[Person]:
         """All people who may be called `name`; the platform's `number` decides between them.
 
-        Moodle's belongs to one assignment: where it fits nobody, the roster may be another's.
+            Moodle's number is of one assignment. If no one has it, the roster may be another's.
         """
         spellings = {exactly(name), letters_of(name)}
         places = {place for each in spellings for place in self._by_spelling.get(each, ())}
@@ -168,7 +168,7 @@ def read_roster(path: Path) -> Roster:
 
 
 def _lines(path: Path) -> list[list[str]]:
-    """The cells of a CSV file, line by line, whatever separates them."""
+    """The cells of a CSV file, line by line, with any separator."""
     try:
         content = path.read_bytes()
         if len(content) > MAX_BYTES:

@@ -1,4 +1,4 @@
-"""Moodle's grading worksheet, in whatever language Moodle wrote it.
+"""Moodle's grading worksheet, in any language of Moodle.
 
 Moodle translates its headings, and the translations change from release to release. What stays is
 the order: the number of a participant, who that is, the state, the grade, the largest grade,
@@ -59,7 +59,7 @@ def heading_of(cell: str) -> str:
 
 
 def is_participant(label: str) -> bool:
-    """Whether a name is only Moodle's word for somebody who stays unknown while marks are given."""
+    """Whether a name is only Moodle's word for a participant in blind marking."""
     return letters_of(label) in PARTICIPANT
 
 

@@ -15,7 +15,7 @@ _LAST = """
 
 
 class ConflictError(Refusal):
-    """Somebody else was faster; the message says who, when and what."""
+    """Another person was faster; the message says who, when and what."""
 
 
 def entry_of(book: sqlite3.Connection, key: Key) -> Entry:

@@ -24,7 +24,7 @@ _FIELDS = "id, lab, exercise, student, text, decision, reason, who"
 @dataclass(frozen=True)
 class Appeal:
     """One question about a mark. exercise: also the name of a written question; decision: None
-    while nobody has decided."""
+    until a person decides."""
 
     id: int
     lab: str

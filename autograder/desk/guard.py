@@ -34,7 +34,7 @@ _PUBLIC, _FOR_READERS = "/static/", ("/", "/overview")
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a token. role: a marker gives marks, a reader sees the overview alone."""
+    """A person with a token. role: a marker gives marks, a reader sees only the overview."""
 
     name: str
     role: str = MARKER

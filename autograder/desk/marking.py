@@ -36,7 +36,7 @@ class Desk:
         self._open: dict[str, tuple[str, float]] = {}
 
     def progress(self, who: str) -> list[tuple[Question, Progress]]:
-        """How far each question is, for everybody and for one person.
+        """The progress of each question, for all people and for one person.
 
         Notebooks are read only for questions that are given to some people.
         """

@@ -142,7 +142,7 @@ class MarkStore:
     def undo(self, who: str, request: str) -> list[Key]:
         """Take back a person's last act that stands; the answers it was about.
 
-        Raises: Refusal if there is none; ConflictError if somebody changed an answer since.
+        Raises: Refusal if there is none; ConflictError if an answer has changed since.
         """
         with self._tables.writing() as book:
             if is_known(book, request):

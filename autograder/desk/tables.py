@@ -2,7 +2,7 @@
 
 Points and comments stand in nbgrader's own tables alone. The desk's tables say why: the items of
 the rubric, the items that an answer was given, and every act with who and when. They name students,
-labs and questions, not rows of nbgrader's, so they outlive whatever grading does to those.
+labs and questions, not rows of nbgrader's, so a grading that replaces those rows keeps them valid.
 """
 
 import sqlite3

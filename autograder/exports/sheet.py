@@ -99,7 +99,7 @@ def gather(
 
 
 def called(person: Person) -> str:
-    """What to call somebody in a sentence."""
+    """The name of a person in a sentence."""
     return next(filter(None, (person.name, person.email, *person.ids)), "a person without a name")
 
 

@@ -1,8 +1,8 @@
 """Grading a lab: submissions in, results, gradebook and pages out.
 
 Pools grade, here or on a cluster; this process alone writes. A result's line in
-`results.jsonl` is written last, so a grader that is killed at any moment goes on where it was:
-whatever has a line is done.
+`results.jsonl` is written last. So a grader that was killed continues where it was: a submission
+with a line is done.
 """
 
 import logging

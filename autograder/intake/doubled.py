@@ -1,7 +1,7 @@
 """Cells that contain their text twice; two editors of one notebook may cause this.
 
-A handed-out text that stands twice shows that a tool did it. Then every cell that is exactly twice
-the same text is read once, and a note tells a person to look.
+If a handed-out text stands twice, a tool did it. Then each cell that is exactly the same text twice
+is read once, and a note asks a person to look.
 """
 
 from collections.abc import Sequence

@@ -37,7 +37,7 @@ class Overran(StudentEnded):
 
 
 class UsedUp(Overran):
-    """Each call came back in time; together they took too long, so nothing is said of any."""
+    """Each call came back in time, but together they took too long: the check is not decided."""
 
 
 class Tampered(StudentEnded):

@@ -1,4 +1,4 @@
-"""The time that a student's processes take, whatever else the machine does meanwhile.
+"""The time that a student's processes take, corrected for other work of the machine.
 
 Waiting for them is measured by the clock. The time that they, and we, stand ready and have to wait
 for a processor is taken off again: it says how busy the machine is, and must decide nothing.

@@ -1,4 +1,4 @@
-"""A student's notebook, run to its end whatever it does on the way.
+"""A student's notebook, run to its end even if cells crash or hang.
 
 Each submission has one walled child. A cell that kills it is left out and the others are replayed
 in a fresh one, so that one cell never costs the exercises of the others. When all cells have run,

@@ -1,4 +1,4 @@
-"""Pages for the class: the report, a page of times, and the feedback of everybody.
+"""Pages for the class: the report, a page of times, and the feedback of all students.
 
 Every page is one file without external assets or a clock: the same results give the same bytes.
 What varies from run to run, times and memory, has a page of its own.

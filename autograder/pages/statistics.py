@@ -133,7 +133,7 @@ def check_statistics(results: Sequence[Result]) -> list[CheckStatistics]:
 
 
 def heat_rows(results: Sequence[Result]) -> list[tuple[Result, list[Heat]]]:
-    """The exercises of everybody who has a mark, most points first."""
+    """The exercises of all students with a mark, most points first."""
     marked = [result for result in results if result.score is not None and result.checks]
     by_points = sorted(marked, key=lambda result: (-result.score, result.student))
     return [

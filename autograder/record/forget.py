@@ -29,7 +29,7 @@ def forget(out: Path, student: str) -> list[Path]:
 
     Returns: the files below `out` that still hold the name, such as the roster and the tables of
     the class, which `autograder report` writes again. Raises: Refusal if the folder holds nothing
-    about this student; BusyError while somebody grades into it.
+    about this student; BusyError during a grading into it.
     """
     record = ResultLog(out / "results.jsonl")
     try:

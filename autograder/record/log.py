@@ -1,4 +1,4 @@
-"""The log that keeps results whatever happens to the grader.
+"""The log of results; it survives a crash of the grader.
 
 `results.jsonl` is the record: one JSON object per line, appended and synced as each submission is
 done, sorted by student when a run is complete. A damaged line is reported and its submission graded

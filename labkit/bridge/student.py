@@ -60,9 +60,9 @@ class Offer:
     """An object of the check's that a student's function may use.
 
     The student sees `attributes` (values, callables or further offers) and may call the object
-    itself if `call` is given. Every call runs on the check's side. answers: what `call` answers to
-    whole numbers, if that is no secret and nobody counts. name: what the student
-    calls the object, one word, for messages.
+    itself if `call` is given. Every call runs on the check's side. answers: the results of `call`
+    for whole numbers, if they are no secret and calls are not counted. name: the student's
+    word for the object, for messages.
     """
 
     call: Callable[..., Any] | None = None
@@ -130,8 +130,8 @@ class Proxy:
 class Student:
     """The student's names, as proxies: `student.weight_bytes(8, 2)`, `value_of(student.table)`.
 
-    A name stands for whatever the notebook bound to it; it is looked up when it is used. Calling
-    what is no function fails where the student's code runs, like any other slip.
+    A name stands for the value in the notebook; it is looked up when it is used. Calling a value
+    that is not a function fails in the student's process, like any other mistake.
     Raises: MissingName when a name is used that the notebook does not define, StudentError when the
     student's code raises.
     """

@@ -96,7 +96,7 @@ def _without_number(name: str, result: Callable[[], Any], n_ignored: int = 0) ->
 
 @contextlib.contextmanager
 def seeded(rng: int, others: int) -> Iterator[torch.Generator]:
-    """A generator with the seed `rng`, while all that belong to everybody have the seed `others`.
+    """A generator with the seed `rng`; during the call, the global ones have the seed `others`.
 
     Afterwards they go on where they were.
     """

@@ -88,7 +88,7 @@ _RANDOM = frozenset([Uniforms, Number])
 
 
 class _Scripted(TorchFunctionMode):
-    """Sees every call of torch's Python interface, whatever name it was called by."""
+    """Sees every call of torch's Python interface, under any name."""
 
     def __init__(self, source: Source) -> None:
         super().__init__()

@@ -62,7 +62,7 @@ class Watch:
         self._note_failure(source, result.error_before_exec or result.error_in_exec)
 
     def _bind(self, names: Collection[str], part: str) -> None:
-        """Names that the cell did not come to bind wait too, whatever they were before."""
+        """Names that the cell did not reach wait too, even if they had a value before."""
         for name in names:
             if not isinstance(self._shell.user_ns.get(name), ModuleType):
                 self._shell.user_ns[name] = Waiting(part)

@@ -43,7 +43,7 @@ class Law:
     def worst(self, expected: Mapping[Outcome, float]) -> tuple[Outcome, float]:
         """The outcome whose probability differs most from the expected one, and by how much.
 
-        The difference is got minus expected, as far as it is certain whatever is missing.
+        The difference is got minus expected, without the part that missing paths could explain.
         """
         found = ((), 0.0)
         for outcome in sorted({**self.probabilities, **expected}):

@@ -19,7 +19,7 @@ WrongNumbers = Callable[..., Mapping[str, float]]
 
 
 def is_number(got: Any, number: float) -> bool:
-    """Whether an answer is this number, whatever else it may be."""
+    """Whether an answer is this number; answers of other types are not."""
     try:
         return isclose(number_in(got, ""), number, rel_tol=1e-6)
     except (Wrong, Unfinished):

@@ -31,7 +31,7 @@ IsDone = Callable[[tuple], bool]  # whether the row with this key has been measu
 class Row:
     """One measured point: what was run, and every sample of its time.
 
-    Lengths are in tokens. setting: what tells this point from another with the same numbers ("round
+    Lengths are in tokens. setting: separates this point from others with the same numbers ("round
     2", "half offloaded"). events_s: the same runs by CUDA events. counts: what was counted rather
     than timed ("prefill_tokens"). calibration_s: a fixed computation before and after; see
     `calibration`. outcome: "ok", "out of memory" or another word or two.

@@ -1,4 +1,4 @@
-"""Handing submissions in to a cluster until each has an outcome, whatever happens to machines.
+"""Sending submissions to a cluster until each has an outcome, even if machines fail.
 
 Every submission has one outcome: the first that arrives. If a worker is lost, the scheduler sends
 its submissions again. If the scheduler is lost, we do. A submission that takes far longer than the

@@ -3,7 +3,7 @@
 Understood: the exports of Canvas, Moodle, Gradescope, Blackboard and Brightspace, packed or
 unpacked, one or several made over time; repositories of GitHub Classroom; nbgrader's folders, its
 exchange's too; one folder, one file or one zip per student; all of it in a folder or in a zip.
-Everybody found gives at least one `Submission`, readable or not.
+Each student found gives at least one `Submission`, readable or not.
 """
 
 import re
@@ -87,7 +87,7 @@ def _why_unknown(files: list[File], found: list[Submission], roster: Roster | No
 
 
 def _is_known(submission: Submission, roster: Roster, groups: set[str]) -> bool:
-    """Whether a name fits somebody, or a group, of the roster, or even several."""
+    """Whether a name fits one or more people or groups of the roster."""
     name = submission.student
     if roster.matches(name) or letters_of(submission.group or name) in groups:
         return True

@@ -178,7 +178,7 @@ def _nbgrader_time(files: list[File], lab_name: str) -> str:
 
 
 def _put_together(parcels: list[Parcel]) -> Iterator[Parcel]:
-    """On an LMS all files of one person, of one time if it tells times, are one parcel.
+    """On an LMS all files of one person (and of one time, if it gives times) are one parcel.
 
     There a number has one label; where it has several, as the day in "ann_2026_10_15_lab.ipynb"
     may, it is no number of a person.

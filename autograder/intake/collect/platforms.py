@@ -4,7 +4,7 @@ Blackboard: LAB_USER_attempt_2026-10-14-22-03-11_FILE, and beside the files of e
 LAB_USER_attempt_2026-10-14-22-03-11.txt, whose first line ends in the user's name in brackets.
 Brightspace: a folder ID-ID - NAME - DATE for each attempt. One of the numbers is the person's, the
 other is the same for all. The times of both are those of the course.
-GitHub Classroom: a folder LAB-HANDLE for each repository, with LAB as its web address has it.
+GitHub Classroom: a folder LAB-HANDLE for each repository, with LAB as in its web address.
 """
 
 import re

@@ -7,7 +7,7 @@
 A slot forks what becomes its zygote first of all. So a student's process may find in its memory
 what is in the template's, and nothing else of ours; it also learns at which addresses libraries lie
 in the judge. The template is a program of its own in a clean environment. It imports no labkit, and
-never reads what slots are told: seeds and submissions. It has one thread: others would not survive
+never reads the messages to slots: seeds and submissions. It has one thread: others do not survive
 a fork.
 """
 

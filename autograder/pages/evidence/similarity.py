@@ -123,7 +123,7 @@ def write_similarity(out: Path, lab: str, results: Sequence[Result]) -> Path:
 
 
 def exercises_of(starter: Starter, answers: Mapping[str, Mapping[str, str]]) -> list[Exercise]:
-    """The exercises of a lab with the texts of everybody who wrote something of their own.
+    """The exercises of a lab with the texts of all students who wrote something.
 
     Numbers to fill in are not among them: there is one right way.
     """

@@ -38,7 +38,7 @@ class _Card:
         self.reserved: dict[int, int] = {}
 
     def has_work(self) -> bool:
-        """Whether a pass can be made, now or when somebody comes; requests are taken in."""
+        """Whether a pass is possible now or at the next arrival; arrived requests are taken in."""
         if not (self.waiting or self.running) and self.coming:
             self.now_s = max(self.now_s, self.coming[0].arrival_s)
         while self.coming and self.coming[0].arrival_s <= self.now_s:

@@ -87,7 +87,7 @@ def draw(
 ) -> CourseFigure:
     """Left: seconds by new tokens. Right: the card's memory for weights and cache.
 
-    The axis of new tokens and that of memory stay, whatever is chosen.
+    The axes of new tokens and of memory never change.
     """
     lengths = [n for n in NEW_TOKENS if n <= n_new]
     pairs = [_seconds(predicted_time_s, model, gpu, n_prompt, n, launch_ms) for n in lengths]

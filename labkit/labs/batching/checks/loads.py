@@ -140,7 +140,7 @@ def steps_are_near_the_least(student: Student, case: LoadCase) -> None:
 
 
 def has_bound(case: LoopCase) -> bool:
-    """Whether the steps of this case are bounded by its memory, whatever the loop's order."""
+    """Whether the memory of this case bounds the steps, for loops of any order."""
     if not isinstance(case, LoopCase) or not case.is_there_at_once:
         return False
     sizes = [job.size(case.setup.max_length) for job in case.jobs]

@@ -43,7 +43,7 @@ def serve_real(
     given. timeout_s: after that no further step begins. Tokens include the end of text; in the run,
     a job's stops_after says where that came.
     Raises: ValueError for what cannot be asked or computed; MemoryError if a loop takes far more
-    room than there is; whatever a loop raises.
+    room than there is; any exception of a loop.
     """
     loaded = zoo.load(model, profile="cpu")
     fed = tokenize(loaded, prompts)

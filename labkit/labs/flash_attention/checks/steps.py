@@ -133,7 +133,7 @@ def at_own_level(maximum: Tensor, right_maximum: Tensor) -> Tensor:
 
 
 def expect_sum(student: Student, case: StepCase, which: str, n_queries: int | None = None) -> None:
-    """The total or the output of the first queries, whatever the maximum that was chosen."""
+    """The total or the output of the first queries, relative to any maximum."""
     maximum, *sums = step_of(student, case)
     right_maximum, *right_sums = level_after(*case.parts())
     is_output = which == "output"

@@ -59,7 +59,7 @@ class Unread(Told):
 
 
 def has_at_least(n_right: int) -> Play:
-    """Marks whether so many of the chosen options are right, and explains if all should be."""
+    """Marks whether at least this many chosen options are right; explains if all should be."""
 
     def play(student: Student, case: ItemCase) -> None:
         if case.key is None:

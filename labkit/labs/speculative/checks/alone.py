@@ -115,7 +115,7 @@ def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
 
 
 def expect_all_in_time(student: Student, case: SamplingCase) -> None:
-    """As `expect_in_time`, whatever chance decides."""
+    """As `expect_in_time`, for every outcome of chance."""
     try:
         runs = [run_of(student, case)] if case.kind == "ends" else every_run(student, case).runs
     except Unfollowed:

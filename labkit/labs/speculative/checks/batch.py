@@ -1,4 +1,4 @@
-"""Checks of `verify_batch`: each row comes out as `verify` alone would have it."""
+"""Checks of `verify_batch`: each row gets the result that `verify` alone gives."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

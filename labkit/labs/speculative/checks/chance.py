@@ -1,6 +1,6 @@
-"""Checks of `speculative`: what chance decides, what ends it, what it is told, and what it drafts.
+"""Checks of `speculative`: random choices, the end of the text, settings, and drafts.
 
-What it is about: a text with the target's distribution, in fewer calls of the target.
+The exercise is about a text with the target's distribution, in fewer calls of the target.
 """
 
 from functools import partial

@@ -62,7 +62,7 @@ def play_once(
 ) -> SamplerRun:
     """One run; `source` decides what is random, or `seeds` are set, if they are given.
 
-    tape: keeps what the models are fed, whatever becomes of the run.
+    tape: keeps the tokens that the models are fed, even if the run fails.
     """
     tape = tape or blank_tape(case)
     models = [OfferedModel("target", case.offered(case.target), tape).offer()]
@@ -168,7 +168,7 @@ def _follow(student: Student, case: SamplingCase) -> Played:
 
 
 def expect_law(student: Student, case: SamplingCase) -> None:
-    """The new tokens have the target's distribution, whatever follows where the text should end."""
+    """The new tokens up to the end have the target's distribution; later ones do not count."""
     law, expected = every_run(student, case).law, case.law()
     worst, surplus = law.worst(expected)
     if abs(surplus) <= TOLERANCE:

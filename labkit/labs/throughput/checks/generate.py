@@ -127,7 +127,7 @@ def _fields(config: Any) -> dict:
 
 @dataclass(frozen=True)
 class Generated:
-    """One call of the student's function: the model it used, what it gave."""
+    """One call of the student's function: the model it used, and the result."""
 
     model: ScriptedModel
     got: Any

@@ -81,7 +81,7 @@ class ScriptedDevice:
 
 @dataclass(frozen=True)
 class Timed:
-    """One call of the student's `time_runs`: what it did, what it gave."""
+    """One call of the student's `time_runs`: its actions, and the result."""
 
     device: ScriptedDevice
     got: Any
