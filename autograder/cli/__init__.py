@@ -27,17 +27,17 @@ class Commands(TyperGroup):
 
     def make_context(self, *args: Any, **options: Any) -> typer.Context:
         """Read the command line; `--version` and `--help` print already here."""
-        with _closed_pipe_told():
+        with _report_closed_pipe():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: typer.Context) -> Any:
         """Run the command."""
-        with _closed_pipe_told():
+        with _report_closed_pipe():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _closed_pipe_told() -> Iterator[None]:
+def _report_closed_pipe() -> Iterator[None]:
     """Report a closed pipe on stderr, because typer would end the command silently."""
     try:
         yield

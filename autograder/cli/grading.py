@@ -62,7 +62,7 @@ def grade(
         else:
             results = grade_lab(found, submissions, out, run, check_lab)
             lines = [f"Marks: {out / 'marks.csv'}", *places(out, results), *no_times(results)]
-            _tell_strangers(out, found.name, [result.student for result in results])
+            _report_strangers(out, found.name, [result.student for result in results])
     typer.echo("\n".join([f"{counts(results)} {lines[0]}", *lines[1:]]))
     if any(result.status == ERROR for result in results):
         raise typer.Exit(1)
@@ -115,7 +115,7 @@ def cluster_keys(
         typer.echo(write_keys(folder))
 
 
-def _tell_strangers(out: Path, lab: str, students: list[str]) -> None:
+def _report_strangers(out: Path, lab: str, students: list[str]) -> None:
     from autograder.record.folder import policy_of
 
     for name in policy_of(out).strangers(lab, students):

@@ -106,7 +106,7 @@ class Roster:
     def matches(self, name: str, number: str = "") -> list[Person]:
         """All people who may be called `name`; the platform's `number` decides between them.
 
-            Moodle's number is of one assignment. If no one has it, the roster may be another's.
+        Moodle's number is of one assignment. If no one has it, the roster may be another's.
         """
         spellings = {exactly(name), letters_of(name)}
         places = {place for each in spellings for place in self._by_spelling.get(each, ())}

@@ -88,7 +88,7 @@ class Judge:
     def grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
         """The result of one submission and the notebook to show for it.
 
-                Raises: ZygoteError if no child can be started. Every other error on our side becomes a
+        Raises: ZygoteError if no child can be started. Every other error on our side becomes a
         result with the status "error".
         """
         try:

@@ -59,7 +59,7 @@ def as_text(title: str, findings: Sequence[Finding], points: float) -> str:
     for group in groups_of(findings):
         sign = MARKS[group[0].status].sign
         lines += [f"  {sign} {finding.check.claim}" for finding in group]
-        lines += [f"      {said}" for said in said_of(group, once)]
+        lines += [f"      {said}" for said in message_lines(group, once)]
         lines += [f"      hint: {hint}" for hint in hints_of(group, once)]
     return "\n".join(lines)
 
@@ -123,7 +123,7 @@ class Once:
         return is_new
 
 
-def said_of(group: Sequence[Finding], once: Once) -> list[str]:
+def message_lines(group: Sequence[Finding], once: Once) -> list[str]:
     """The sentences under the claims of a group."""
     first = max(group, key=lambda finding: finding.check.gate)  # of equals, it is the first
     if first.passed:
@@ -168,7 +168,7 @@ def _open_group(group: Sequence[Finding], once: Once, is_first: bool) -> str:
     claims = "<br>".join(f"{mark(status)} {with_code(each.check.claim)}" for each in group)
     body = (
         '<div style="margin-left:1.6em;white-space:pre-line">'
-        f"{with_code(chr(10).join(said_of(group, once)))}"
+        f"{with_code(chr(10).join(message_lines(group, once)))}"
         f"{_folded('hint', hints_of(group, once))}</div>"
     )
     if is_first or status != "failed":

@@ -124,7 +124,7 @@ class ClusterGrading:
         except OSError:
             self._start_over()
         else:
-            self._tell_if_lonely(not n_threads)
+            self._warn_if_alone(not n_threads)
 
     def _has_room(self, n: int) -> bool:
         """Whether the next may go; one that was near the death of workers goes alone.
@@ -231,7 +231,7 @@ class ClusterGrading:
         suspects = [index for index in self._open if self._n_failed[index]]
         self._waiting = deque(sorted(self._open - set(suspects)) + sorted(suspects))
 
-    def _tell_if_lonely(self, lonely: bool) -> None:
+    def _warn_if_alone(self, lonely: bool) -> None:
         if lonely and not self._lonely:
             log.warning("the cluster has no workers: waiting for the first one")
         self._lonely = lonely

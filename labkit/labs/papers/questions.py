@@ -8,7 +8,7 @@ from typing import Any
 from labkit.bridge.local import local_student
 from labkit.checks.core import Unfinished
 from labkit.labs.papers.answers import Unreadable, is_blank, letters_of, numbers_of
-from labkit.labs.papers.checks.marks import ItemCase, Told, what_is_read
+from labkit.labs.papers.checks.marks import ItemCase, LocalWrong, what_is_read
 from labkit.labs.papers.items import (
     Item,
     explained,
@@ -71,8 +71,8 @@ class Asker:
             return what_is_read(local_student(self._names), ItemCase(name))
         except Unfinished as unfinished:
             return str(unfinished)
-        except Told as told:
-            return told.sentences()
+        except LocalWrong as wrong:
+            return wrong.sentences()
 
     def _who(self) -> tuple[str, str]:
         names = self._names

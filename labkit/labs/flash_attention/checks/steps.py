@@ -106,7 +106,7 @@ def _real(got: Any, right: Tensor, name: str) -> Tensor:
     return part.double()
 
 
-def said_of_maximum(got: Tensor, case: StepCase) -> str:
+def sentences_for_maximum(got: Tensor, case: StepCase) -> str:
     """The sentences for a wrong maximum (Q,)."""
     scores, values = case.parts()
     n_before = case.n_before
@@ -143,11 +143,11 @@ def expect_sum(student: Student, case: StepCase, which: str, n_queries: int | No
     tolerance = LARGE_TOLERANCE if case.kind == "large" else TOLERANCE
     if torch.allclose(found[:n_queries], right, rtol=tolerance, atol=tolerance):
         return
-    why = said_of(sums[is_output], right_sums[is_output], case, which)
+    why = sentences_for(sums[is_output], right_sums[is_output], case, which)
     expect_tensor(found[:n_queries], right, f"the {which}", why=why, tolerance=tolerance)
 
 
-def said_of(got: Tensor, right: Tensor, case: StepCase, which: str) -> str:
+def sentences_for(got: Tensor, right: Tensor, case: StepCase, which: str) -> str:
     """The sentences for a wrong total or output: all mistakes that give exactly this."""
     if is_near(got, right):
         return (

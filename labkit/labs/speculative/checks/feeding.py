@@ -162,7 +162,7 @@ def what_cannot_start_is_refused(student: Student, case: RefusalCase) -> None:
     expect_refused(student, case, "speculative")
 
 
-def _told(seed: int, **settings: Any) -> SamplingCase:
+def _with_settings(seed: int, **settings: Any) -> SamplingCase:
     model = generic(3, seed)
     return SamplingCase("one model twice", "settings", model, (1, 2), 3, model, (2,), settings)
 
@@ -184,8 +184,8 @@ OPEN_CASES = {
                      generic(2, 6), (3,), {"eos": 1}),
         SamplingCase("nothing in common", "law", disjoint(3, 7, is_draft=False), (0,), 3,
                      disjoint(3, 7, is_draft=True)),
-        _told(21, temperature=0.5, top_k=2),
-        _told(22, temperature=1.6, top_p=0.7),
+        _with_settings(21, temperature=0.5, top_k=2),
+        _with_settings(22, temperature=1.6, top_p=0.7),
         SamplingCase("greedy", "greedy", Network(8), (5, 2, 9), 24, Network(8, bias=2.0), (3,),
                      {"temperature": 0}),
         *SURE_OF_THEMSELVES,
