@@ -1,4 +1,4 @@
-"""What a person can mend: the command line says it in one sentence, without a traceback."""
+"""Errors that a person can fix: the command line prints one sentence, without a traceback."""
 
 
 class Refusal(Exception):

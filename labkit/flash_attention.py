@@ -1,4 +1,4 @@
-"""Attention, and what it moves between memory and chip.
+"""Attention, and the numbers that it moves between memory and chip.
 
 The three attention functions take a `labkit.models.counted_memory.Memory` with the queries Q, keys
 K and values V of one head: N rows of D numbers each. They store softmax(Q K^T / sqrt(D)) V in O.

@@ -1,4 +1,4 @@
-"""What the notebooks of several labs share, under one short name each: `from labkit import kit`."""
+"""Names that the notebooks of several labs share: `from labkit import kit`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.judge_model import judge_of
-from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.client import JudgeClient, JudgeError
 from autograder.judge_model.cost import Price
 from labkit.measuring.machine import use_one_thread
 from labkit.models.tiny import KIT_MODELS
@@ -42,7 +42,7 @@ def evaluate(
     seed: int = 0,
     n: int | None = None,
     open_book: bool = False,
-    judge: Judge | None = None,
+    judge: JudgeClient | None = None,
     price: Price | None = None,
     max_usd: float = MAX_USD,
     echo: Callable[[str], None] = print,
@@ -92,7 +92,7 @@ def stored(log: Log, model: str) -> Candidate:
 
 def _judge(
     answered: Sequence[tuple[Item, Row]],
-    judge: Judge,
+    judge: JudgeClient,
     log: Log,
     price: Price | None,
     max_usd: float,
@@ -120,7 +120,7 @@ def _write_summary(
     path: Path,
     candidate: Candidate,
     about: Mapping[str, Any],
-    judge: Judge | None,
+    judge: JudgeClient | None,
     price: Price | None,
     summaries: Sequence[TaskSummary],
 ) -> None:
@@ -266,7 +266,7 @@ def _candidate_of(args: argparse.Namespace, out: Path) -> Candidate:
     return local(loaded, args.batch_size, limits)
 
 
-def _judge_of(args: argparse.Namespace) -> tuple[Judge | None, Price | None]:
+def _judge_of(args: argparse.Namespace) -> tuple[JudgeClient | None, Price | None]:
     if not args.judge:
         return None, None
     if not args.judge_model:

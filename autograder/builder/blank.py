@@ -17,7 +17,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Target:
-    """What an exercise cell shows and what of it is to be written.
+    """The code of an exercise cell, and the functions in it that students write.
 
     name: the top-level function or class, which is also the exercise's name; blanked: qualified
     names of the functions whose bodies are the answer.

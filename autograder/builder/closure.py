@@ -1,4 +1,4 @@
-"""What the wheel of a lab holds: the modules of labkit that its notebook and its checks reach."""
+"""The modules in the wheel of a lab: those of labkit that its notebook and its checks reach."""
 
 import re
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def reached_modules(lab: Lab) -> dict[str, str]:
 
 
 def _in_notebook(lab: Lab) -> Iterator[str]:
-    """What the solved cells need, which is all that stubs need, and what the texts name."""
+    """The modules that the solved cells need (stubs need no more), and those named in texts."""
     code = [solved_text(cell) if cell.kind == "exercise" else cell.text for cell in lab.cells]
     yield from needed_modules("\n".join(text for text in code if parsed(text)))
     for cell in lab.cells:
@@ -56,7 +56,7 @@ def _own_modules(lab: Lab) -> Iterator[str]:
 
 @cache
 def _in_child() -> tuple[str, ...]:
-    """What the process needs that runs student code beside the same labkit."""
+    """The modules that the child process needs to run student code."""
     return tuple(name for path in sorted(CHILD.glob("*.py")) for name in needed_by_file(path))
 
 

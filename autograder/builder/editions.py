@@ -108,7 +108,7 @@ class Edition:
 
 
 def edition_of(lab: Lab, *, explained: bool = False) -> Edition:
-    """The edition of a lab as the sources have it.
+    """The edition of a lab, from the sources.
 
     explained: with the reasons of the lab's key, if it has one, for the days after the deadline.
     """

@@ -1,4 +1,4 @@
-"""Numbers in a lab's prose that nobody writes twice: the builder fills them in.
+"""Numbers in a lab's prose that the builder fills in from the records.
 
     {measured:throughput-cpu output_sweep n_new=1 | s .3f}
 

@@ -123,7 +123,7 @@ def edition_prefix(lab: Lab) -> str:
 
 
 def repository_cell(lab: Lab) -> str:
-    """The first cell of committed notebooks, which any change of labkit leaves as it is."""
+    """The first cell of committed notebooks; a change of labkit does not change it."""
     wheels = {
         "labkit_data": (f"{read_project()['version']}+", ""),
         "labkit": (edition_prefix(lab), ""),
@@ -132,7 +132,7 @@ def repository_cell(lab: Lab) -> str:
 
 
 def cell_kind(cell: dict) -> str:
-    """What a built cell is: "prose", "install", "given", "exercise", "answer", "check", ..."""
+    """The kind of a built cell: "prose", "install", "given", "exercise", "answer", "check", ..."""
     return cell["metadata"].get("labkit", {}).get("kind", "prose")
 
 
@@ -142,7 +142,7 @@ def cell_name(cell: dict) -> str | None:
 
 
 def student_text(cell: Cell) -> str:
-    """What a cell looks like in the student's edition."""
+    """The text of a cell in the student's edition."""
     match cell.kind:
         case "exercise":
             return stub_cell(module_source(cell.target.module), cell.target)

@@ -18,8 +18,8 @@ def outline_path(lab: Lab) -> Path:
 def outline_bytes(lab: Lab) -> bytes:
     """The lab's parts in order, each with the heading that it stands under.
 
-    And the names that experiments bind, for the checks to see an answer that depends on one; and
-    digests of the lines of its prose, to tell what students write into it.
+    Also the names that experiments bind, so that the checks see an answer that depends on one, and
+    digests of the lines of its prose, to find text that students add.
     """
     parts, section = [], ""
     for cell in lab.cells:

@@ -1,4 +1,4 @@
-"""Tables in documents, made from the sources: nobody writes points, names and dates twice."""
+"""Tables in documents, made from the sources: points, names and dates are written once."""
 
 import ast
 import re

@@ -69,7 +69,7 @@ def write_site(
 
 
 def _released(lab: Lab, folder: Path) -> str:
-    """The version of a lab that lies there, "" if none does."""
+    """The version of a lab in the folder, "" if there is none."""
     path = folder / list_name(lab)
     try:
         version = json.loads(path.read_text(encoding="utf-8"))["labkit"][0]
@@ -81,14 +81,14 @@ def _released(lab: Lab, folder: Path) -> str:
 
 
 def _clashing(edition: Edition, folder: Path) -> int:
-    """The revision that lies there with other content, if it is no lower than ours; else 0."""
+    """The revision in the folder if its content differs and it is not lower than ours; else 0."""
     version = _released(edition.lab, folder)
     last = revision_of(version) if version not in ("", edition.version) else 0
     return last if last >= revision_of(edition.version) else 0
 
 
 def _files_of(edition: Edition, address: str) -> Iterator[tuple[str, bytes]]:
-    """What is released of a lab, by path; the list comes last, for it names the others."""
+    """The released files of a lab, by path; the list of files comes last."""
     for wheel in edition.wheels:
         yield f"wheels/{wheel.file_name}", wheel.content
     yield NOTEBOOK.format(edition.lab.name), edition.notebook(address)

@@ -81,7 +81,7 @@ class Lab:
 
 @dataclass(frozen=True)
 class Course:
-    """What every notebook of the course shares; one place, `notebooks/course.toml`.
+    """The settings that all notebooks of the course share, from `notebooks/course.toml`.
 
     address: where releases lie, "" if nowhere; revisions: by lab, how often it was released anew;
     own: labs that are not the kit's;
@@ -158,7 +158,7 @@ def read_lab(path: Path) -> Lab:
 
 
 def targets_from(lab: Lab) -> Iterator[Target]:
-    """What the exercises of this lab and of later ones fill in; nothing else of these is read."""
+    """The targets of the exercises of this lab and of later ones; only these are read."""
     for path in lab_sources():
         if path.stem >= lab.name:
             for cell in cells_of(path.read_text(encoding="utf-8")):
@@ -223,7 +223,7 @@ def module_source(module: str) -> str:
 
 @cache
 def solved_text(cell: Cell) -> str:
-    """The right answer of a marked cell, as the instructor's notebook has it."""
+    """The right answer of a marked cell, for the instructor's notebook."""
     if cell.kind == "answer":
         return cell.text
     return solved_cell(module_source(cell.target.module), cell.target)

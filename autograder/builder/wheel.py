@@ -65,7 +65,7 @@ def data_files(folder: str) -> dict[str, bytes]:
 
 
 def blanked_names(targets: Iterable[Target]) -> dict[str, set[str]]:
-    """By module, the functions whose bodies a student does not get who is to write these."""
+    """By module, the functions whose bodies are blanked for students who write these exercises."""
     blanked: dict[str, set[str]] = {}
     for target in targets:
         blanked.setdefault(target.module, set()).update(target.blanked)

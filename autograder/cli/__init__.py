@@ -23,22 +23,22 @@ PIPE_CLOSED = (
 
 
 class Commands(TyperGroup):
-    """The commands, and what they say if nobody reads what they print."""
+    """The commands; if the reader of their output is gone, they print one sentence."""
 
     def make_context(self, *args: Any, **options: Any) -> typer.Context:
         """Read the command line; `--version` and `--help` print already here."""
-        with _closed_pipe_told():
+        with _report_closed_pipe():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: typer.Context) -> Any:
         """Run the command."""
-        with _closed_pipe_told():
+        with _report_closed_pipe():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _closed_pipe_told() -> Iterator[None]:
-    """Tell it on the other stream, before typer ends the command in silence."""
+def _report_closed_pipe() -> Iterator[None]:
+    """Report a closed pipe on stderr, because typer would end the command silently."""
     try:
         yield
     except BrokenPipeError:

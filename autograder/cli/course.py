@@ -23,7 +23,7 @@ def new_lab(
     from autograder.builder import new as skeletons
 
     with refusals():
-        _tell_new(skeletons.new_lab(name), name)
+        _print_new_files(skeletons.new_lab(name), name)
 
 
 @new.command("exercise")
@@ -35,10 +35,10 @@ def new_exercise(
     from autograder.builder import new as skeletons
 
     with refusals():
-        _tell_new(skeletons.new_exercise(lab, name), lab)
+        _print_new_files(skeletons.new_exercise(lab, name), lab)
 
 
-def _tell_new(paths: list[Path], lab: str) -> None:
+def _print_new_files(paths: list[Path], lab: str) -> None:
     for path in paths:
         typer.echo(path)
     typer.echo(

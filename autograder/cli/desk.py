@@ -88,7 +88,7 @@ def suggest(
 
 
 def _agreed() -> bool:
-    """Whether somebody says yes. Raises: Refusal if nobody is there who could."""
+    """Whether the person at the terminal answers yes. Raises: Refusal without a terminal."""
     try:
         return typer.confirm("Ask?")
     except typer.Abort:

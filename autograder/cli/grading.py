@@ -42,16 +42,16 @@ def grade(
 
     if not (cluster or (out / "results.jsonl").exists()):
         shared_template()  # all are due: the template imports while this process does
-    from autograder.grading.grade import Run, grade_shard
+    from autograder.grading.grade import GradingSettings, grade_shard
     from autograder.grading.grade import grade as grade_lab
+    from autograder.grading.messages import counts, no_times, places
     from autograder.grading.pool import usual_jobs
     from autograder.grading.spool import shard_of
-    from autograder.grading.told import counts, no_times, places
     from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
 
     on = {"cluster": cluster, "cluster_keys": cluster_keys}
-    run = Run(jobs or usual_jobs(), seed, policy, sandbox, roster=roster, **on)
+    run = GradingSettings(jobs or usual_jobs(), seed, policy, sandbox, roster=roster, **on)
     found = _lab_to_grade(lab, out)
     with refusals():
         check_lab = partial(refuse_lost_points, found)
@@ -62,7 +62,7 @@ def grade(
         else:
             results = grade_lab(found, submissions, out, run, check_lab)
             lines = [f"Marks: {out / 'marks.csv'}", *places(out, results), *no_times(results)]
-            _tell_strangers(out, found.name, [result.student for result in results])
+            _report_strangers(out, found.name, [result.student for result in results])
     typer.echo("\n".join([f"{counts(results)} {lines[0]}", *lines[1:]]))
     if any(result.status == ERROR for result in results):
         raise typer.Exit(1)
@@ -90,14 +90,14 @@ def regrade(
     sandbox: Sandbox = True,
 ) -> None:
     """Judge one exercise again after its check was corrected. Show whose marks change."""
-    from autograder.grading.grade import Run
+    from autograder.grading.grade import GradingSettings
     from autograder.grading.pool import usual_jobs
     from autograder.grading.regrade import plan_regrade
 
-    run = Run(jobs or usual_jobs(), sandbox=sandbox)
+    run = GradingSettings(jobs or usual_jobs(), sandbox=sandbox)
     with refusals():
         plan = plan_regrade(named_lab(lab), submissions, out, exercise, run)
-        for line in plan.told():
+        for line in plan.lines():
             typer.echo(line)
         if write:
             plan.write()
@@ -115,7 +115,7 @@ def cluster_keys(
         typer.echo(write_keys(folder))
 
 
-def _tell_strangers(out: Path, lab: str, students: list[str]) -> None:
+def _report_strangers(out: Path, lab: str, students: list[str]) -> None:
     from autograder.record.folder import policy_of
 
     for name in policy_of(out).strangers(lab, students):

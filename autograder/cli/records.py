@@ -138,7 +138,7 @@ def export(
 
 
 def _by_lab(option: str, given: list[str] | None) -> dict[str, str]:
-    """LAB=VALUE, as often as it was given."""
+    """The values of an option LAB=VALUE, by lab."""
     pairs = [text.partition("=") for text in given or []]
     for lab, _, value in pairs:
         if not value:

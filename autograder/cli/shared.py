@@ -1,4 +1,4 @@
-"""What all commands share: the name of a lab, and how a problem is told."""
+"""What all commands share: the name of a lab, and the report of a problem."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What an instructor states once for a course: who is in it, when work is due, what late costs."""
+"""The facts of a course: its people, its deadlines, and the cost of a late submission."""

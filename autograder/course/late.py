@@ -14,13 +14,13 @@ NO_TIME = "The time of submission is not known"
 
 @dataclass(frozen=True)
 class LateRule:
-    """What a late submission loses: a share of its marks per started day, up to a largest share."""
+    """The share of the marks that a late submission loses per started day, and the maximum."""
 
     per_day: float
     at_most: float = 1.0
 
     def factor(self, n_days: int) -> float:
-        """What is left of the marks of a submission that is late by `n_days` started days."""
+        """The factor of a submission's marks if it is late by `n_days` started days."""
         return round(1 - min(n_days * self.per_day, self.at_most), 4)
 
     def sentence(self, n_days: int) -> str:
@@ -39,7 +39,7 @@ ACCEPT, REFUSE = LateRule(0.0), LateRule(1.0)
 
 @dataclass(frozen=True)
 class Standing:
-    """What a submission's time means: what is left of its marks, and why ("" if all is well)."""
+    """The factor of a submission's marks by its time, and the reason ("" if it is on time)."""
 
     late_factor: float = 1.0
     sentence: str = ""
@@ -49,8 +49,8 @@ class Standing:
 class Policy:
     """The rules of a course. deadlines: by lab; extensions: by student, then by lab.
 
-    bonus_at_most: the points that extra credit given by hand may add to one lab; ask: whom a
-    student asks about a mark, "" if nobody is named; ask_until: by lab, until when.
+    bonus_at_most: the points that extra credit given by hand may add to one lab; ask: the person
+    who answers questions about marks, "" if none is named; ask_until: by lab, until when.
     """
 
     timezone: tzinfo = UTC
@@ -66,7 +66,7 @@ class Policy:
     def standing(
         self, lab: str, student: str, submitted_at: str, marked_late: bool | None
     ) -> Standing:
-        """What the time of a submission means for its marks; what is left of a second is left out.
+        """What the time of a submission means for its marks. Seconds are rounded down.
 
         submitted_at: ISO 8601, in the course's zone if it names none, "" if unknown; marked_late:
         whether the learning platform calls it late, None if it does not say.
@@ -85,7 +85,7 @@ class Policy:
         return sorted(name for name in extended if name not in known)
 
     def asking(self, lab: str) -> str:
-        """Whom a student asks about a mark, and until when; "" if nobody is named."""
+        """The person who answers questions about marks, and until when; "" if none is named."""
         if not self.ask:
             return ""
         until = f" until {self.shown(self.ask_until[lab])}" if lab in self.ask_until else ""
@@ -157,5 +157,5 @@ def _duration(span: timedelta) -> str:
 
 
 def folded(name: str) -> str:
-    """A name as it is compared: composed letters, without case."""
+    """A name for comparison: composed letters, without case."""
     return unicodedata.normalize("NFC", name).casefold()

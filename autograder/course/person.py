@@ -1,4 +1,4 @@
-"""Somebody in the class, and all that platforms and file names make of a name."""
+"""A person in the class, and the forms of a name in platforms and file names."""
 
 import unicodedata
 from dataclasses import dataclass, field
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody in the class. row: the line of the file as it stands, by column.
+    """A person in the class. row: the line of the file, unchanged, by column.
 
     lms_id: the platform's own number: Canvas's ID, the one in Moodle's "Participant 123";
-    submitted_at: ISO 8601, from a table that tells it.
+    submitted_at: ISO 8601, if the table has it.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Person:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """What nobody else has, as far as the file tells it."""
+        """The fields that identify this person."""
         ids = (self.student_id, self.login, self.email, self.lms_id)
         return ids if any(ids) else ()
 
@@ -49,7 +49,7 @@ class Person:
         return first + last, last + first
 
     def spellings(self) -> set[str]:
-        """All that a platform or the name of a file may call this person, as it is compared."""
+        """All names of this person that a platform or a file name may use, as they are compared."""
         return {*map(exactly, self.own_names), *filter(None, map(letters_of, self.names))}
 
 
@@ -59,13 +59,13 @@ def canvas_name(name: str) -> str:
 
 
 def letters_of(name: str) -> str:
-    """What is left of a name to compare it by, whatever a platform made of it."""
+    """The letters of a name, to compare names that platforms have changed."""
     folded = unicodedata.normalize("NFC", name).casefold()
     return unicodedata.normalize("NFC", "".join(filter(_is_word, folded)))
 
 
 def exactly(name: str) -> str:
-    """An id as it is compared; it never equals the letters of a name."""
+    """An id for comparison; it never equals the letters of a name."""
     return "=" + unicodedata.normalize("NFC", name.strip()).casefold()
 
 

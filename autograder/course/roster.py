@@ -1,7 +1,7 @@
 """Who is in the class: the tables that learning platforms export, and any other with a header.
 
-A `Roster` finds the person behind a submission's student, whatever the platform made of the name
-in the names of its files. Nobody and several are told; nobody is ever guessed.
+A `Roster` finds the person of a submission, even if the platform changed the name in its file
+names. If no person or several fit, this is reported. It never guesses.
 """
 
 import csv
@@ -79,10 +79,10 @@ class Roster:
     parts: dict[str, str] = field(default_factory=dict)
 
     def find(self, student: str, file_name: str = "") -> Person:
-        """The one person behind a submission's student.
+        """The one person that a submission belongs to.
 
-        file_name: as Canvas names files, with the number that tells two people of a name apart.
-        Raises: RosterError if nobody fits, or several people do.
+        file_name: a name by Canvas, with a number that distinguishes people of the same name.
+        Raises: RosterError if no person fits, or several do.
         """
         number = ""
         people = self.matches(student)
@@ -104,9 +104,9 @@ class Roster:
         raise RosterError(f"{student!r} could be {len(people)} people of {self.source}: {names}")
 
     def matches(self, name: str, number: str = "") -> list[Person]:
-        """Everybody who may be called `name`; the platform's `number` tells who.
+        """All people who may be called `name`; the platform's `number` decides between them.
 
-        Moodle's belongs to one assignment: where it fits nobody, the roster may be another's.
+        Moodle's number is of one assignment. If no one has it, the roster may be another's.
         """
         spellings = {exactly(name), letters_of(name)}
         places = {place for each in spellings for place in self._by_spelling.get(each, ())}
@@ -120,7 +120,7 @@ class Roster:
         return numbered if blind or is_told else numbered or called
 
     def members(self, group: str) -> list[Person]:
-        """The people in a group, by its name as file names have it; nobody if that fits two.
+        """The people in a group, by its name in file names; empty if the name fits two groups.
 
         A name as Canvas writes it is that of any group of the same letters.
         """
@@ -168,7 +168,7 @@ def read_roster(path: Path) -> Roster:
 
 
 def _lines(path: Path) -> list[list[str]]:
-    """The cells of a CSV file, line by line, whatever separates them."""
+    """The cells of a CSV file, line by line, with any separator."""
     try:
         content = path.read_bytes()
         if len(content) > MAX_BYTES:

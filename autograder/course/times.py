@@ -16,7 +16,7 @@ YEARS = range(1970, 9000)  # far enough from both ends to be moved between zones
 
 
 def parse_time(text: str) -> datetime | None:
-    """The moment that text names, None if it cannot be read; without a zone if it names none.
+    """The moment that a text names, without a zone if it names none; None if it cannot be read.
 
     Understood: ISO 8601, nbgrader's timestamp.txt, Gradescope's dates, and dates in words as
     Moodle writes them in its users' languages. An abbreviation such as CST, which stands for

@@ -1,4 +1,4 @@
-"""Moodle's grading worksheet, in whatever language Moodle wrote it.
+"""Moodle's grading worksheet, in any language of Moodle.
 
 Moodle translates its headings, and the translations change from release to release. What stays is
 the order: the number of a participant, who that is, the state, the grade, the largest grade,
@@ -59,7 +59,7 @@ def heading_of(cell: str) -> str:
 
 
 def is_participant(label: str) -> bool:
-    """Whether a name is only Moodle's word for somebody who stays unknown while marks are given."""
+    """Whether a name is only Moodle's word for a participant in blind marking."""
     return letters_of(label) in PARTICIPANT
 
 
@@ -99,7 +99,7 @@ def worksheet_in(
 
 
 def _by_shape(columns: list[list[str]], maximum: int | None) -> dict[str, int]:
-    """The parts that can be told by what the cells hold. maximum: its place, if it is known."""
+    """The parts that the contents of the cells show. maximum: its place, if it is known."""
     seen: dict[str, int] = {}
     times = _places(columns, _are_times)
     if maximum is None:

@@ -15,7 +15,7 @@ _LAST = """
 
 
 class ConflictError(Refusal):
-    """Somebody else was faster; the message says who, when and what."""
+    """Another person was faster; the message says who, when and what."""
 
 
 def entry_of(book: sqlite3.Connection, key: Key) -> Entry:
@@ -39,7 +39,7 @@ def is_known(book: sqlite3.Connection, request: str) -> bool:
 def new_act(
     book: sqlite3.Connection, who: str, request: str, what: str, undoes: int | None = None
 ) -> int:
-    """Note who does what now; the number of the act."""
+    """Record an act with its author and time; returns its number."""
     return book.execute(
         "insert into desk_act (request, at, who, what, undoes) values (?, ?, ?, ?, ?)",
         (request, now(), who, what, undoes),
@@ -65,7 +65,7 @@ def write_points(book: sqlite3.Connection, act: int, item: int, old: float, new:
 
 
 def conflict_of(book: sqlite3.Connection, key: Key, state: State) -> ConflictError:
-    """What a person is told whose mark comes too late."""
+    """The message for a mark that came too late."""
     who, at = book.execute(_LAST, tuple(key)).fetchone() or ("Somebody", "")
     when = f" at {at[11:16]} UTC" if at else " in formgrader"
     many = "" if state.points == 1 else "s"

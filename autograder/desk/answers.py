@@ -42,7 +42,7 @@ class Answer:
 
     @property
     def compared(self) -> str:
-        """What tells it from other answers: its text, and a digest of its pictures."""
+        """The identity of an answer: its text, and a digest of its pictures."""
         if not self.pictures:
             return self.text
         pictures = json.dumps(dict(self.pictures), sort_keys=True).encode()
@@ -81,7 +81,7 @@ class Answers:
                 _ = sheet.groups
 
     def results(self) -> list[Result]:
-        """The record as it is now."""
+        """The current record."""
         path = self._out / "results.jsonl"
         stamp = path.stat().st_mtime_ns if path.exists() else 0
         if self._results[0] != stamp:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder.desk.acts import now
 from autograder.desk.states import Key, State, entries_of
-from autograder.desk.store import Store
+from autograder.desk.store import MarkStore
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.pages.cases import NoCaseError, case_cells
@@ -24,7 +24,7 @@ _FIELDS = "id, lab, exercise, student, text, decision, reason, who"
 @dataclass(frozen=True)
 class Appeal:
     """One question about a mark. exercise: also the name of a written question; decision: None
-    while nobody has decided."""
+    until a person decides."""
 
     id: int
     lab: str
@@ -39,7 +39,7 @@ class Appeal:
 class Appeals:
     """The appeals of an output folder."""
 
-    def __init__(self, out: Path, tables: Tables, store: Store) -> None:
+    def __init__(self, out: Path, tables: Tables, store: MarkStore) -> None:
         self._out, self._tables, self._store = out, tables, store
 
     def all(self) -> list[Appeal]:

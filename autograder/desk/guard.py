@@ -34,7 +34,7 @@ _PUBLIC, _FOR_READERS = "/static/", ("/", "/overview")
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a token. role: a marker gives marks, a reader sees the overview alone."""
+    """A person with a token. role: a marker gives marks, a reader sees only the overview."""
 
     name: str
     role: str = MARKER
@@ -42,7 +42,7 @@ class Person:
 
     @property
     def csrf(self) -> str:
-        """What the person's forms carry, so that no other site can send one."""
+        """The token in this person's forms; other sites cannot know it."""
         return hmac.new(self.token.encode(), b"form", hashlib.sha256).hexdigest()
 
 
@@ -64,7 +64,7 @@ class Guard:
         await (answer or self._app)(scope, receive, _with_headers(send))
 
     async def _answer(self, request: Request) -> Response | None:
-        """What is said in place of the app; None if the app may answer."""
+        """The response that replaces the app's; None if the app may answer."""
         if request.headers.get("host") != self._host:
             return _refusal("This address is not the desk's own.")
         if request.url.path.startswith(_PUBLIC) and request.method == "GET":

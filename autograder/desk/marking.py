@@ -1,4 +1,4 @@
-"""What the desk does with a form: which answers it is about, and what they get."""
+"""Actions of the desk on a form: find its answers, and give them marks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
@@ -9,7 +9,7 @@ from autograder.desk.groups import ALONE, BLANK, OWN, SAME, Group
 from autograder.desk.rubric import Question
 from autograder.desk.shares import Shares
 from autograder.desk.states import Item, State, points_of
-from autograder.desk.store import Store
+from autograder.desk.store import MarkStore
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
 
@@ -31,12 +31,12 @@ class Progress(NamedTuple):
 class Desk:
     """The answers of an output folder, the marks they have, and who has which one open."""
 
-    def __init__(self, answers: Answers, store: Store, shares: Shares) -> None:
+    def __init__(self, answers: Answers, store: MarkStore, shares: Shares) -> None:
         self.answers, self.store, self.shares = answers, store, shares
         self._open: dict[str, tuple[str, float]] = {}
 
     def progress(self, who: str) -> list[tuple[Question, Progress]]:
-        """How far each question is, for everybody and for one person.
+        """The progress of each question, for all people and for one person.
 
         Notebooks are read only for questions that are given to some people.
         """
@@ -55,7 +55,7 @@ class Desk:
         return rows
 
     def next_waiting(self, sheet: AnswerSheet, who: str, after: str = "") -> str | None:
-        """The next answer that waits for this person and that nobody else has open; from `after`
+        """The next answer that waits for this person and that no one else has open; from `after`
         on, then from the first."""
         own = self.shares.of(sheet, who)
         waiting = [
@@ -96,7 +96,7 @@ class Desk:
         return Group(ALONE if is_alone else found.kind, kept)
 
     def mark(self, sheet: AnswerSheet, answer: Answer, form: Form, who: str) -> None:
-        """Give what a form says, to one answer or to all that wait in its group.
+        """Give the marks of a form to one answer, or to all waiting answers of its group.
 
         Raises: Refusal if the form gives nothing that can be given; ConflictError.
         """

@@ -22,7 +22,7 @@ class Output:
 
 
 def outputs_of(out: Path, key: Key) -> list[Output]:
-    """What the experiments of a student's notebook show; nothing if the file cannot be read."""
+    """The outputs of experiments in a student's notebook; empty if the file cannot be read."""
     path = out / "course" / "submitted" / key.student / key.lab / f"{key.lab}.ipynb"
     try:
         cells = parsed(path.read_bytes())["cells"]

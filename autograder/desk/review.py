@@ -34,7 +34,7 @@ class Review:
         )  # fmt: skip
 
     def appeals(self, request: Request) -> Response:
-        """All questions of students; a form adds one, and keeps what was typed if it cannot."""
+        """The page of all appeals. A form adds one; if it is refused, the typed text stays."""
         notice, typed = "", dict.fromkeys(COLUMNS, "")
         if request.method == "POST":
             typed = {name: one(request.scope["form"], name).strip() for name in COLUMNS}
@@ -49,7 +49,7 @@ class Review:
         )  # fmt: skip
 
     def _known(self) -> dict[str, list[str]]:
-        """What the fields of a new question can hold."""
+        """The choices in the fields of a new appeal."""
         results = self._desk.answers.results()
         exercises = {name for each in results for name in (*each.by_exercise, *each.written)}
         return {
@@ -80,7 +80,7 @@ class Review:
         )  # fmt: skip
 
     def overview(self, request: Request) -> Response:
-        """Where the class is stuck, and what it got wrong, without names; new on each load."""
+        """Where the class is stuck, and its mistakes, without names; new on each load."""
         labs = []
         for lab in self._desk.answers.labs():
             results = [each for each in self._desk.answers.results() if each.lab == lab.name]

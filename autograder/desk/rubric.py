@@ -65,7 +65,7 @@ def questions_of(lab: Lab) -> list[Question]:
 
 
 def _parts(text: str) -> tuple[str, str, tuple[RubricItem, ...]]:
-    """The model answer, what the rubric says beside its items, and the items."""
+    """The model answer, the rubric's text outside of its items, and the items."""
     match = _MARKING.search(text)
     if match is None:
         return text.strip(), "", ()

@@ -11,7 +11,7 @@ import uvicorn
 from autograder.desk.appeals import Appeals
 from autograder.desk.guard import Person
 from autograder.desk.server import make_app
-from autograder.desk.store import Store
+from autograder.desk.store import MarkStore
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
 from autograder.record.database import gradebook_of
@@ -32,11 +32,13 @@ class Place:
 def take_appeals(out: Path, table: Path) -> int:
     """Keep the questions of students that a CSV file holds; how many. Raises: Refusal."""
     tables = Tables(gradebook_of(out))
-    return Appeals(out, tables, Store(tables, ())).read(table)
+    return Appeals(out, tables, MarkStore(tables, ())).read(table)
 
 
-def serve(out: Path, people: Sequence[Person], place: Place, told: Callable[[str], None]) -> None:
-    """Serve until the process is interrupted. told: takes each person's address.
+def serve(
+    out: Path, people: Sequence[Person], place: Place, announce: Callable[[str], None]
+) -> None:
+    """Serve until the process is interrupted. announce: prints each person's address.
 
     Raises: Refusal if other machines could read along, or if nothing was graded.
     """
@@ -52,8 +54,8 @@ def serve(out: Path, people: Sequence[Person], place: Place, told: Callable[[str
         origin = origin_of(scheme, place.host, listening.getsockname()[1])
         app = make_app(out, list(people), origin)
         for person in people:
-            told(f"{person.name}, {person.role}: {origin}/?token={person.token}")
-        told("Ctrl-C stops it; every mark is saved.")
+            announce(f"{person.name}, {person.role}: {origin}/?token={person.token}")
+        announce("Ctrl-C stops it; every mark is saved.")
         config = uvicorn.Config(
             app,
             log_level="warning",

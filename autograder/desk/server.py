@@ -18,7 +18,7 @@ from autograder.desk.render import page, static
 from autograder.desk.review import Review
 from autograder.desk.shares import Shares
 from autograder.desk.states import State
-from autograder.desk.store import Store
+from autograder.desk.store import MarkStore
 from autograder.desk.suggestions import Suggestions
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
@@ -34,7 +34,7 @@ def make_app(out: Path, people: list[Person], origin: str) -> Guard:
     for_readers = all(person.role == READER for person in people)
     tables = Tables(gradebook_of(out), for_readers=for_readers)
     answers = Answers(out, tables.secret())
-    store = Store(tables, answers.questions())
+    store = MarkStore(tables, answers.questions())
     Thread(target=_prepare, args=(answers,), name=READING, daemon=True).start()
     desk = Desk(answers, store, Shares(tables))
     suggestions = Suggestions(tables)
@@ -156,7 +156,7 @@ class Pages:
         )
 
     def item(self, request: Request) -> Response:
-        """New points of an item: first what they change, then the change."""
+        """New points of an item: first a preview, then the change."""
         sheet, form = self._sheet(request), request.scope["form"]
         item, points = request.path_params["item"], number(one(form, "points"), lowest=-1000.0)
         question, notice = sheet.question, ""

@@ -1,4 +1,4 @@
-"""Who marks which question: everybody, some people, or each of them a slice of its answers.
+"""Who marks which question: all people, some people, or each a share of its answers.
 
 A slice is a range of the answers' names. Names are random, so slices are equal but for chance. They
 stay the same when an answer is added. Answers of one group are in one slice.
@@ -27,7 +27,7 @@ class Shares:
         return found
 
     def give(self, people: Mapping[Name, Sequence[str]]) -> None:
-        """Give these questions to these people; a question without people is everybody's."""
+        """Give these questions to these people; a question without people belongs to all."""
         with self._tables.writing() as book:
             for name, whom in people.items():
                 book.execute("delete from desk_share where lab = ? and question = ?", name)

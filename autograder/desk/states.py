@@ -44,7 +44,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """A rubric item as it counts now. one_of: items of one such name exclude each other."""
+    """A current rubric item. one_of: items with the same name here exclude each other."""
 
     id: int
     text: str

@@ -1,7 +1,8 @@
 """Giving marks: every act is one transaction, has a name, an author and a time, and can be undone.
 
-A request carries a name of its own, so that one that is sent twice counts once. It also says what
-its author saw: if somebody changed the answer meanwhile, nothing is written and both are named.
+A request carries a name of its own, so that one that is sent twice counts once. It also carries a
+digest of what its author saw. If another person has changed the answer since, nothing is written
+and both people are named.
 """
 
 import sqlite3
@@ -65,7 +66,7 @@ class ItemChange:
     kept: int
 
 
-class Store:
+class MarkStore:
     """The marks of the written questions, for several people at once."""
 
     def __init__(self, tables: Tables, questions: Iterable[Question]) -> None:
@@ -88,7 +89,7 @@ class Store:
         self._questions |= {(each.lab, each.name): each for each in new}
 
     def items(self, lab: str, question: str) -> list[Item]:
-        """The rubric as it counts now."""
+        """The current rubric."""
         with self._tables.reading() as book:
             return items_of(book, lab, question)
 
@@ -141,7 +142,7 @@ class Store:
     def undo(self, who: str, request: str) -> list[Key]:
         """Take back a person's last act that stands; the answers it was about.
 
-        Raises: Refusal if there is none; ConflictError if somebody changed an answer since.
+        Raises: Refusal if there is none; ConflictError if an answer has changed since.
         """
         with self._tables.writing() as book:
             if is_known(book, request):
@@ -194,7 +195,7 @@ class Store:
     def set_points(self, item: int, points: float, who: str, request: str, n_seen: int) -> bool:
         """Give an item these points, and every answer that has it its new sum.
 
-        n_seen: how many changes its author saw. Raises: ConflictError if there are others now.
+        n_seen: the changes that its author saw. Raises: ConflictError if there are more now.
         """
         with self._tables.writing() as book:
             if is_known(book, request):

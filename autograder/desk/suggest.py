@@ -9,7 +9,7 @@ from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.groups import BLANK
 from autograder.desk.rubric import Question
 from autograder.desk.states import Item
-from autograder.desk.store import Store
+from autograder.desk.store import MarkStore
 from autograder.desk.suggestions import (
     Suggested,
     Suggestions,
@@ -19,7 +19,7 @@ from autograder.desk.suggestions import (
 )
 from autograder.desk.tables import Tables
 from autograder.errors import Refusal
-from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.client import JudgeClient, JudgeError
 from autograder.judge_model.cost import Estimate, Price, estimate
 from autograder.record.database import gradebook_of
 
@@ -43,11 +43,11 @@ class Asked:
 class Asking:
     """The texts of an output folder that a judge has yet to read."""
 
-    def __init__(self, out: Path, lab: str, judge: Judge) -> None:
+    def __init__(self, out: Path, lab: str, judge: JudgeClient) -> None:
         """Raises: Refusal if nothing was graded or if no text is left."""
         tables = Tables(gradebook_of(out))
         answers = Answers(out, tables.secret())
-        self._store = Store(tables, answers.questions())
+        self._store = MarkStore(tables, answers.questions())
         self._suggestions, self._judge = Suggestions(tables), judge
         self._names = self._suggestions.names()
         sheets = [answers.sheet(each.lab, each.name) for each in answers.questions()
@@ -57,13 +57,13 @@ class Asking:
             raise Refusal(f"{lab} has no written answer that {judge.model} has not read.")
 
     def cost(self, price: Price | None) -> Estimate:
-        """What it costs to ask about each text once."""
+        """The cost of asking about each text once."""
         return estimate((asked.messages for asked in self.todo), price)
 
     def ask(self, on_done: Callable[[], object]) -> int:
-        """Ask, and keep each reply as it comes; how many replies were no list of items.
+        """Ask, and store each reply as it comes. Returns how many replies were no list of items.
 
-        Raises: Refusal if the judge fails; what it said until then is kept.
+        Raises: Refusal if the judge fails; earlier replies stay stored.
         """
         pool = ThreadPoolExecutor(N_AT_ONCE)
         n_unclear = 0

@@ -29,7 +29,7 @@ _LETTERS = re.compile(r"\w")
 
 @dataclass(frozen=True)
 class Suggested:
-    """What a judge found in one answer: by item, the sentence that supports it."""
+    """The items that a judge found in one answer, each with the sentence that supports it."""
 
     judge: str
     quotes: Mapping[int, str]
@@ -42,7 +42,7 @@ class Suggestions:
         self._tables = tables
 
     def of(self, key: Key, text: str) -> Suggested | None:
-        """What was suggested for an answer; None if nobody was asked about this text."""
+        """The suggestion for an answer; None if no judge was asked about this text."""
         rows = self._tables.rows(
             "select judge, quotes from desk_suggestion "
             "where lab = ? and question = ? and student = ? and digest = ?",
@@ -53,7 +53,7 @@ class Suggestions:
         return None
 
     def keep(self, key: Key, text: str, suggested: Suggested) -> None:
-        """Keep what a judge said about an answer; what it said before is replaced."""
+        """Store a judge's reply about an answer; it replaces an earlier one."""
         values = (*key, _digest(text), suggested.judge, json.dumps(dict(suggested.quotes)))
         with self._tables.writing() as book:
             book.execute("insert or replace into desk_suggestion values (?, ?, ?, ?, ?, ?)", values)
@@ -82,9 +82,9 @@ class Suggestions:
 
 
 def messages_for(question: Question, items: Sequence[Item], text: str) -> list[dict[str, str]]:
-    """What the judge is asked about one answer, as chat messages. text: without names.
+    """The chat messages that ask the judge about one answer. text: without names.
 
-    The answer stands between marks that it cannot contain, as they are made from its hash.
+    The answer stands between marks made from its hash, so it cannot contain them.
     """
     mark = _digest(text)
     rubric = "\n".join(f"{i}. {item.text}" for i, item in enumerate(items, start=1))

@@ -2,7 +2,7 @@
 
 Points and comments stand in nbgrader's own tables alone. The desk's tables say why: the items of
 the rubric, the items that an answer was given, and every act with who and when. They name students,
-labs and questions, not rows of nbgrader's, so they outlive whatever grading does to those.
+labs and questions, not rows of nbgrader's, so a grading that replaces those rows keeps them valid.
 """
 
 import sqlite3
@@ -48,7 +48,7 @@ class Tables:
     """The desk's tables in one gradebook; made if they are not there yet."""
 
     def __init__(self, database: Path, *, for_readers: bool = False) -> None:
-        """for_readers: nobody will mark, so tables that are there may be in a read-only folder.
+        """for_readers: no marks will be written, so existing tables may be in a read-only folder.
 
         Raises: Refusal if there is no gradebook; GradebookError if it cannot be used.
         """
@@ -75,10 +75,10 @@ class Tables:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction with no other writer in between; all of it is on the disk, or nothing."""
+        """A transaction without other writers; all of it is written to disk, or nothing."""
         with committed(self._database) as book:
             yield book
 
     def secret(self) -> str:
-        """What the names of anonymous answers are made from; it stays with the gradebook."""
+        """The secret behind the names of anonymous answers; it stays with the gradebook."""
         return self.rows("select value from desk_secret")[0][0]

@@ -1,8 +1,8 @@
 """Marks for other systems: a table, Canvas, Moodle, Gradescope.
 
-Only marks that are complete leave the house. Whoever has none, and every mark that belongs to
-nobody on the roster, is told in a sentence. Numbers are totals after what lateness took off,
-rounded to the cent; `points` converts them to what a lab is worth elsewhere, bonus included.
+Only complete marks are exported. A sentence reports each person without a mark, and each mark that
+belongs to no person on the roster. Numbers are totals after the deduction for lateness, rounded to
+the cent; `points` scales them to the points of a lab elsewhere, bonus included.
 """
 
 import re
@@ -30,10 +30,10 @@ __all__ = ["FORMATS", "ExportError", "Order", "export", "points_of"]
 
 @dataclass(frozen=True)
 class Order:
-    """What to export, and how.
+    """The settings of an export.
 
-    labs: all that have results if empty; points: what a lab is worth elsewhere, where it is not its
-    own points; columns: the LMS's name of a lab, where it does not contain the lab's.
+    labs: if empty, all that have results; points: the points of a lab elsewhere, if they differ;
+    columns: the LMS's name of a lab, if it does not contain the lab's name.
     """
 
     form: str
@@ -43,9 +43,9 @@ class Order:
 
 
 def export(out: Path, order: Order, path: Path, roster: Roster | None = None) -> list[str]:
-    """Write the marks of an output folder to `path`; returns what is not in it, in sentences.
+    """Write the marks of an output folder to `path`; returns a sentence for each mark left out.
 
-    Without a roster the folder's own counts, if it has one. Raises: ExportError, GradebookError.
+    Without a roster, the folder's own is used if it has one. Raises: ExportError, GradebookError.
     """
     if order.form not in FORMATS:
         raise ExportError(f"there is no format {order.form!r}; there are {', '.join(FORMATS)}")

@@ -1,8 +1,8 @@
 """Canvas: the gradebook that it exports, with our marks in it, for Grades > Import.
 
-Only those who have a mark are written, with the columns that say who somebody is and those of the
-labs: Canvas then changes nothing else, whatever happened there since its export. An empty cell
-would erase a mark in Canvas, so a lab without a mark keeps what stands there.
+Only people with a mark are written, with the columns that identify a person and those of the labs.
+So Canvas changes nothing else, even if it has changed since its export. An empty cell would erase
+a mark in Canvas, so a lab without a mark keeps its value.
 """
 
 import re

@@ -54,9 +54,9 @@ def as_autograder(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
 
 
 def results_json(entry: ExportEntry, worth: float) -> dict:
-    """One person's result as Gradescope's autograder specification has it.
+    """One person's result in the format of Gradescope's autograder specification.
 
-    The score is the total, so it counts whatever the tests below it add up to.
+    The score is the total: it counts even if the tests below it add up to another number.
     """
     mark, result = entry.mark, entry.result
     by_hand = {hand.exercise: hand for hand in mark.hand if hand.points is not None}
@@ -88,7 +88,7 @@ def _of_check(check: CheckResult) -> dict:
         "score": check.points,
         "max_score": check.max_points,
         "status": "passed" if check.passed else "failed",
-        "output": check.told_meanwhile,
+        "output": check.explanation_before_the_end,
     }
 
 

@@ -1,8 +1,7 @@
 """Moodle: the grading worksheet of an assignment, with our marks in its Grade column.
 
-Moodle takes it under "Upload grading worksheet". It passes over rows whose grade is locked, above
-the maximum or was changed there after the worksheet was downloaded. Whoever has no mark is not in
-it.
+Moodle takes it under "Upload grading worksheet". It skips rows whose grade is locked, above the
+maximum, or changed there after the worksheet was downloaded. People without a mark are not in it.
 """
 
 from collections.abc import Mapping
@@ -46,7 +45,7 @@ def as_worksheet(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
 
 
 def _no_worksheet(roster: Roster | None) -> str:
-    """Why a roster is no worksheet: what was looked for, and what is there."""
+    """Why a roster is not a worksheet: the columns that were expected, and those found."""
     wanted = (
         "a Moodle export needs the assignment's grading worksheet (Download grading worksheet) as "
         "--roster. It begins with a column such as Participant 123, and has Grade and Maximum "

@@ -37,9 +37,9 @@ class ExportEntry:
 
 @dataclass
 class ExportSheet:
-    """What is to be written: people in the roster's order, and the mark of each by lab.
+    """The content of an export: people in the roster's order, and the mark of each by lab.
 
-    worth: the points of each lab on the export's scale; notes: what is not in it, in sentences.
+    worth: the points of each lab on the export's scale; notes: sentences on marks left out.
     """
 
     labs: tuple[str, ...]
@@ -99,7 +99,7 @@ def gather(
 
 
 def called(person: Person) -> str:
-    """What to call somebody in a sentence."""
+    """The name of a person in a sentence."""
     return next(filter(None, (person.name, person.email, *person.ids)), "a person without a name")
 
 
@@ -124,7 +124,7 @@ def _people(marks: Sequence[Mark], roster: Roster | None) -> list[Person]:
 def _by_person(
     sheet: ExportSheet, marks: Sequence[Mark], results: Results
 ) -> tuple[Found, Strangers]:
-    """The marks of each person and lab, and those of nobody."""
+    """The marks of each person and lab, and the marks without a person."""
     places = {id(person): index for index, person in enumerate(sheet.people)}
     names = {person.name: index for index, person in enumerate(sheet.people)}
     found: Found = {}
@@ -146,7 +146,7 @@ def _by_person(
 def _belonging_to_nobody(
     sheet: ExportSheet, strangers: Strangers, n_marks: Mapping[str, int]
 ) -> Iterator[str]:
-    """A sentence for each mark of nobody; one for all if there are many, as in another course."""
+    """A sentence for each mark without a person; one for all if there are many of them."""
     for lab, those in strangers.items():
         if _are_many(strangers, lab):
             some = ", ".join(mark.student for mark, _ in those[:MAX_NAMED])
@@ -214,7 +214,7 @@ def find_column(lab: str, names: Sequence[str], wanted: str | None) -> str:
 def check_worth(sheet: ExportSheet, lab: str, lms: str, wanted: Iterable[str]) -> None:
     """Refuse to write points of one scale into a column of another.
 
-    wanted: what the LMS says of the column's points, wherever it says something.
+    wanted: the points that the LMS gives for the column, if it gives any.
     """
     worth = sheet.worth[lab]
     said = {text.strip() for text in wanted} - {""}
@@ -234,7 +234,7 @@ def check_worth(sheet: ExportSheet, lab: str, lms: str, wanted: Iterable[str]) -
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> bytes:
-    """A CSV file as RFC 4180 has it, in UTF-8."""
+    """A CSV file by RFC 4180, in UTF-8."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\r\n").writerows(rows)
     return buffer.getvalue().encode()

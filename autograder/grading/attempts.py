@@ -16,10 +16,10 @@ from autograder.record.results import ERROR, UNGRADABLE, Result
 
 @dataclass(frozen=True)
 class Attempt:
-    """A submission, what the policy says of its time, and the key that its outcome goes by.
+    """A submission, its standing by the policy, and the key of its outcome.
 
-    The key is a digest of all that the outcome depends on; the student's name is not part of it, so
-    equal files are graded once.
+    The key is a digest of everything that the outcome depends on. The student's name is not part of
+    it, so equal files are graded once.
     """
 
     submission: Submission
@@ -70,19 +70,19 @@ class Work:
             submitted_at=submission.submitted_at,
             late=attempt.standing.sentence,
             late_factor=attempt.standing.late_factor,
-            problem=self._told(attempt, outcomes),
+            problem=self._remarks(attempt, outcomes),
             key=self.key,
         )
         return replace(outcome, submission=submission, result=result)
 
-    def _told(self, counts: Attempt, outcomes: Mapping[str, Outcome]) -> str:
-        """What ended the attempt that counts, and which others nobody could read."""
-        told = [outcomes[counts.key].result.problem]
+    def _remarks(self, counts: Attempt, outcomes: Mapping[str, Outcome]) -> str:
+        """The problem of the attempt that counts, then the attempts that could not be read."""
+        remarks = [outcomes[counts.key].result.problem]
         for each in self.to_grade:
             other = outcomes[each.key].result
             if each is not counts and other.status == UNGRADABLE:
-                told.append(f"Attempt {each.submission.attempt}: {other.problem}")
-        return " ".join(filter(None, told))
+                remarks.append(f"Attempt {each.submission.attempt}: {other.problem}")
+        return " ".join(filter(None, remarks))
 
     @staticmethod
     def _rank(attempt: Attempt, result: Result) -> tuple[bool, float, int]:

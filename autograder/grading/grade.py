@@ -1,8 +1,8 @@
 """Grading a lab: submissions in, results, gradebook and pages out.
 
 Pools grade, here or on a cluster; this process alone writes. A result's line in
-`results.jsonl` is written last, so a grader that is killed at any moment goes on where it was:
-whatever has a line is done.
+`results.jsonl` is written last. So a grader that was killed continues where it was: a submission
+with a line is done.
 """
 
 import logging
@@ -43,7 +43,7 @@ messages = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Run:
+class GradingSettings:
     """The settings of one grading.
 
     seed, policy, roster (a table of the class): None takes the output folder's, or a fresh seed, no
@@ -62,12 +62,16 @@ class Run:
 
 
 def grade(
-    lab: Lab, place: Path, out: Path, run: Run, meanwhile: Callable[[], None] = lambda: None
+    lab: Lab,
+    place: Path,
+    out: Path,
+    run: GradingSettings,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> list[Result]:
     """Grade all submissions of `lab` at `place` into the folder `out`; returns the lab's results.
 
-    What has been graded with the same content, checks, policy and seed is not graded again.
-    meanwhile: what to do before anything is recorded, while slots warm up.
+    A submission with the same content, checks, policy and seed is not graded again.
+    meanwhile: a function to call before anything is recorded, while slots start.
     Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
     """
     submissions = _submissions(lab, place, out, run)
@@ -89,7 +93,9 @@ def grade(
     return [result for result in results if result.lab == lab.name]
 
 
-def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: slice) -> list[Result]:
+def grade_shard(
+    lab: Lab, place: Path, out: Path, run: GradingSettings, shard: slice
+) -> list[Result]:
     """Grade one part of the submissions; a grading of the whole takes the outcomes over.
 
     shard: which part (see `shard_of`). Shards may run at the same time on any machines that share
@@ -110,7 +116,7 @@ def grade_shard(lab: Lab, place: Path, out: Path, run: Run, shard: slice) -> lis
 class Grading:
     """What the parts of one grading share."""
 
-    def __init__(self, lab: Lab, out: Path, run: Run) -> None:
+    def __init__(self, lab: Lab, out: Path, run: GradingSettings) -> None:
         self._lab, self._out, self._run = lab, out, run
         self._rung = strongest_rung() if run.sandbox else "none"
         remember(out, run.policy, run.roster)
@@ -125,7 +131,7 @@ class Grading:
         return works_of(submissions, self._lab.name, self._policy, common)
 
     def on_record(self, rows: Iterable[Result]) -> dict[str, Result]:
-        """The rows of this lab by student, as far as the gradebook has them, too."""
+        """The recorded rows of this lab by student that are also in the gradebook."""
         students = recorded_students(self._out / "course", self._lab.name)
         own = [row for row in rows if row.lab == self._lab.name]
         return {row.student: row for row in own if row.student in students}
@@ -144,7 +150,7 @@ class Grading:
 
     def record(self, works: list[Work], pool: Pool, log: ResultLog) -> None:
         """Grade these and write each to gradebook, page and log as soon as it is known."""
-        outcomes = pool.grade(contents_of(works))  # before the gradebook: slots warm up meanwhile
+        outcomes = pool.grade(contents_of(works))  # slots start while the gradebook opens
         with closing(CourseBook(self._out / "course")) as book:
             book.add_assignment(self._lab.name, build_notebook(self._lab, "instructor"))
             for outcome in _shown(counted_works(works, outcomes), self._lab, len(works)):
@@ -163,16 +169,16 @@ class Grading:
         )
 
 
-def _submissions(lab: Lab, place: Path, out: Path, run: Run) -> list[Submission]:
+def _submissions(lab: Lab, place: Path, out: Path, run: GradingSettings) -> list[Submission]:
     if run.policy:
-        policy_of(out, run.policy)  # a wrong one is told before anything is done
+        policy_of(out, run.policy)  # a wrong policy is reported before anything is written
     return collect(place, lab.name, roster_of(out, run.roster), without=out)
 
 
 def _check_absent(out: Path, log: ResultLog, lab: str, students: set[str]) -> None:
-    """Tell whose rows go since nothing of theirs is here. Raises: Refusal if those are most.
+    """Report the rows of absent submissions, which are removed. Raises: Refusal if most are absent.
 
-    A namesake who hands in later gives a student another name: what a person gave stays at the old.
+    A second student of the same name changes the first one's label. Marks by hand keep the old one.
     """
     known = {student for name, student in log.results if name == lab}
     absent = sorted(known - students)
@@ -223,7 +229,7 @@ def _shown(items: Iterable, lab: Lab, n: int) -> Iterable:
 
 
 def recorded(outcome: Outcome, book: CourseBook, out: Path) -> Result:
-    """The result once gradebook and page have it; an "error" that says so if they cannot."""
+    """The result, written to gradebook and page; if that fails, an "error" that says so."""
     result = outcome.result
     try:
         book.record(result, outcome.notebook, outcome.submission.content)

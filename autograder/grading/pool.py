@@ -32,7 +32,7 @@ class SlotError(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a slot said about one submission: the result, and the notebook to show for it."""
+    """The outcome of one submission: its result, and the notebook to show."""
 
     submission: Submission
     result: Result
@@ -54,7 +54,7 @@ class Outcome:
 
 
 def usual_jobs() -> int:
-    """How many slots side by side where nobody says: one for each processor, up to a few."""
+    """The default number of slots: one per processor, up to a maximum."""
     return min(len(usable_processors()) or 1, USUAL_JOBS)
 
 

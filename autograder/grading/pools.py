@@ -1,4 +1,4 @@
-"""Where outcomes come from: slots on this machine, a cluster, what shards have left.
+"""The sources of outcomes: slots on this machine, a cluster, files of shards.
 
 A pool gives each content of a grading its outcome, by its key, as soon as it is known.
 """
@@ -21,7 +21,7 @@ Settings = Callable[[ExitStack], SlotSettings]  # the files that they name stay 
 
 
 class Pool(Protocol):
-    """Grades what it is given, once."""
+    """Grades submissions, once each."""
 
     def warm(self, n: int) -> None:
         """Start now what n submissions will need, if that takes seconds."""
@@ -92,14 +92,14 @@ class WithShards:
             self._pool.warm(n)
 
     def grade(self, todo: Todo) -> Outcomes:
-        """Take what is left, and grade the rest from now on."""
+        """Take the outcomes that shards have written, and grade the other submissions."""
         left = {key: each for key, each in todo.items() if self._spool.take(key, each)}
         rest = {key: each for key, each in todo.items() if key not in left}
         graded = self._pool.grade(rest) if rest else ()
         return chain(self._taken(left), graded)
 
     def _taken(self, left: Todo) -> Outcomes:
-        """What is gone meanwhile has been taken over by another grading."""
+        """If a file is gone, another grading has taken it."""
         for key, submission in left.items():
             if outcome := self._spool.take(key, submission):
                 yield key, outcome

@@ -18,7 +18,7 @@ from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import Lab
 from autograder.errors import Refusal
 from autograder.grading.attempts import Work, contents_of
-from autograder.grading.grade import Grading, Run, recorded, write_class
+from autograder.grading.grade import Grading, GradingSettings, recorded, write_class
 from autograder.grading.pool import Outcome
 from autograder.intake.collect import collect
 from autograder.judging.outputs import check_outputs
@@ -66,9 +66,9 @@ class Change:
 class RegradePlan:
     """What a regrade has found; nothing is written yet.
 
-    before: the rows of the lab as they are on record; in_full: who was graded anew; still_due: who
-    keeps the other exercises of an older grading; absent: whose submission is not there, so that
-    their row stays.
+    before: the recorded rows of the lab. By students: in_full: graded completely again; still_due:
+    they keep the other exercises of an older grading; absent: they have no submission here, so
+    their rows stay.
     """
 
     lab: Lab
@@ -97,7 +97,7 @@ class RegradePlan:
             if checks or replace(old[student], of=new[student].of) != new[student]
         ]
 
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         """The changes, a line each, and what else a TA should know."""
         changes, of = self.changes(), len(self.outcomes)
         lines = [f"{self.exercise} of {self.lab.name}: {len(changes)} of {of} change."]
@@ -134,7 +134,9 @@ class RegradePlan:
             write_class(self.out, self.lab, results)
 
 
-def plan_regrade(lab: Lab, place: Path, out: Path, exercise: str, run: Run) -> RegradePlan:
+def plan_regrade(
+    lab: Lab, place: Path, out: Path, exercise: str, run: GradingSettings
+) -> RegradePlan:
     """Play the checks of one exercise again on all that is on record, with the same seed.
 
     Raises: RegradeError, NoSubmissions, PolicyError, NoWall.

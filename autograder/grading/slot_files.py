@@ -1,4 +1,4 @@
-"""What a grading slot reads: the master notebook and the student's labkit, as files."""
+"""The files that a grading slot reads: the master notebook and the student's labkit."""
 
 from pathlib import Path
 

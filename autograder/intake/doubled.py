@@ -1,7 +1,7 @@
-"""Cells whose text stands twice in them, as two editors of one notebook may leave it.
+"""Cells that contain their text twice; two editors of one notebook may cause this.
 
-A handed-out text that stands twice shows that a tool did it. Then every cell that is exactly twice
-the same text is read once, and a note tells a person to look.
+If a handed-out text stands twice, a tool did it. Then each cell that is exactly the same text twice
+is read once, and a note asks a person to look.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def read_once(
 
 
 def half_of(text: str) -> str:
-    """What a text is twice of; "" if it is not twice the same."""
+    """The half of a text that is the same text twice; else ""."""
     for between in BETWEEN:
         n = (len(text) - len(between)) // 2
         if n >= FEWEST_CHARS and text == text[:n] + between + text[:n]:

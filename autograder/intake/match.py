@@ -1,4 +1,4 @@
-"""Which cell of a submission is which cell of its master, by name, by text, by what it defines."""
+"""Matching the cells of a submission with its master: by name, by text, by defined names."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -127,9 +127,9 @@ class Match:
                 self.notes.append(f"the test cell {cell.name} was missing or changed")
 
     def problem(self) -> str:
-        """What says that this is another assignment's notebook: nothing here, or checks of others.
+        """Why this is another assignment's notebook: no cells of this one, or checks of others.
 
-        A notebook that has at least half of the cells is taken for what it was handed in as.
+        A notebook with at least half of the cells counts as this assignment.
         """
         wanted = [cell.name for cell in self.master.of_kind("exercise", "answer", "written")]
         n_found = sum(name in self.places for name in wanted)
@@ -150,7 +150,7 @@ class Match:
         )
 
     def is_blank(self) -> bool:
-        """Whether nobody wrote into or beside any of the cells to fill in."""
+        """Whether the student wrote nothing into or beside the cells to fill in."""
         answers = self.written.answers
         if not all(answer.is_blank for answer in answers.values()):
             return False

@@ -1,7 +1,7 @@
 """The pictures of a student's text: pasted, written into it, or lying beside the notebook.
 
-Whatever the spelling, a picture that can be shown becomes `![...](attachment:NAME)` with a name
-that no other cell uses. For one that cannot be shown the text says why.
+In any spelling, a picture that can be shown becomes `![...](attachment:NAME)` with a name that no
+other cell uses. If it cannot be shown, the text says why.
 """
 
 import html
@@ -81,7 +81,7 @@ class Album:
         return _Reading(self, cell, place).text()
 
     def unnamed(self) -> tuple[Text, list[str]]:
-        """The pictures beside the notebook that no text names; and what lies there unseen."""
+        """The pictures beside the notebook that no text names, and the files that are not shown."""
         shown, pictures, unseen = [], {}, []
         for key, (name, data) in sorted(self._files.items()):
             suffix = PurePosixPath(key).suffix
@@ -109,7 +109,7 @@ class Album:
         return None
 
     def file(self, path: str) -> bytes | None:
-        """The file beside the notebook that a path means, wherever the path leads."""
+        """The file beside the notebook that a path means, found by its name alone."""
         plain = unquote(path)
         joined = re.sub(r"[/\\]+", "_", plain.removeprefix("./"))  # as intake names a second one
         for each in (joined, path, plain, re.split("[?#]", plain)[0]):
@@ -218,7 +218,7 @@ def kind_of(data: bytes) -> str:
 
 
 def _with_tags(source: str, change: Callable[[str], str]) -> str:
-    """The text with each picture's tag changed; one that does not end stays as it is."""
+    """The text with each picture's tag changed; a tag without an end is not changed."""
     parts, end = [], 0
     while found := _TAG.search(source, end):
         close = source.find(">", found.end())
@@ -235,7 +235,7 @@ def _last(path: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name as it is compared: in one case, and in one of Unicode's forms."""
+    """A name for comparison: in lower case, and in one of Unicode's forms."""
     return unicodedata.normalize("NFC", name).casefold().strip()
 
 

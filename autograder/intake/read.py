@@ -1,4 +1,4 @@
-"""Reading a notebook that nobody vouches for.
+"""Reading an untrusted notebook.
 
 Any dialect goes in: nbformat 3, 4 and 5, UTF-8 and UTF-16, Colab, VS Code, a `.py` file. What comes
 out is a list of `SubmittedCell`s with clean text. What cannot be read raises `Unreadable` with a
@@ -16,7 +16,7 @@ from autograder.markup import BASE64, PICTURES
 
 MAX_BYTES = 50 << 20
 MAX_CELLS = 5000
-MAX_CODE_CHARS = 1 << 20  # of all cells together: to parse so many takes up to 20 s and 1 GB
+MAX_CODE_CHARS = 1 << 20  # of all cells together: to parse these takes up to 20 s and 1 GB
 MAX_PROSE_CHARS = 4 << 20  # of one cell: Colab keeps pasted pictures in the text
 MAX_NAME_CHARS = 1 << 16
 MAX_LINES = 20  # that tell an encoding
@@ -44,7 +44,7 @@ class Unreadable(Exception):
 class SubmittedCell:
     """A cell as submitted.
 
-    names: what its metadata or id claims it to be, in order of trust; attachments: the pictures
+    names: the names that its metadata or id claims, in order of trust; attachments: the pictures
     pasted into its text, by name and type, in base64; is_foreign: nbgrader knows it, no
     lab does.
     """
@@ -111,7 +111,7 @@ def decoded(content: bytes) -> tuple[str, list[str]]:
 
 
 def _encodings(content: bytes) -> tuple[str, ...]:
-    """What the bytes may be if every one of them is right."""
+    """The encodings to try, by the first bytes of the file."""
     if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return ("utf-32",)
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -124,7 +124,7 @@ def _encodings(content: bytes) -> tuple[str, ...]:
 
 
 def _damaged(content: bytes) -> tuple[str, list[str]]:
-    """The text of a file that is not all UTF-8: nearly all, or none of it.
+    """The text of a file that is not valid UTF-8, and a note: damaged, or another encoding.
 
     A letter of another encoding is hardly ever right in UTF-8. So a file with more right letters
     than wrong bytes is UTF-8 with damage.

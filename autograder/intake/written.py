@@ -10,7 +10,14 @@ from nbformat import NotebookNode
 from autograder.intake.master import Master, MasterCell
 from autograder.intake.pictures import Album, Pictures, Text
 from autograder.intake.read import SubmittedCell
-from labkit.checks.written import Piece, Question, Seen, digests_of, is_unwritten, pieces_beside
+from labkit.checks.written import (
+    Piece,
+    Seen,
+    WrittenQuestion,
+    digests_of,
+    is_unwritten,
+    pieces_beside,
+)
 
 MOST_NOTED = 10  # pictures and files, each in a sentence
 
@@ -82,7 +89,7 @@ class WrittenAnswers:
             if cell in asked:
                 start = None if last is None else last + 1
                 telling = frozenset(line for line in digests_of(above) if lines[line] == 1)
-                questions.append(Question(cell.name, telling, start, cell.source))
+                questions.append(WrittenQuestion(cell.name, telling, start, cell.source))
             last = max(self._places.get(cell.name, ()), default=last)
             above = cell.source if cell.kind == "prose" else ""
         return pieces_beside(seen, questions, lines)

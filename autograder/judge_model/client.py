@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_WAIT_S = 60.0
-MAX_REPLY_TIMEOUTS = 10  # a whole reply may take so many times the timeout
+MAX_REPLY_TIMEOUTS = 10  # a whole reply may take this many timeouts
 _FIXES = {
     400: "the server does not take this request: is --judge-body right for this model?",
     401: "the key is missing or wrong: put it into the variable that --judge-key-env names",
@@ -46,7 +46,7 @@ class JudgeError(Exception):
 
 
 class _PassingError(JudgeError):
-    """A failure that a second try may not meet; wait_s is what the server asks for, if it does."""
+    """A failure that a second try may avoid; wait_s: the wait that the server asks for, if any."""
 
     def __init__(self, message: str, wait_s: float | None = None):
         super().__init__(message)
@@ -63,7 +63,7 @@ def text_of(content: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the judge said, and the tokens that the server counted (0 if it does not tell)."""
+    """The reply of the judge, and the tokens that the server counted (0 if it does not count)."""
 
     text: str
     finish_reason: str
@@ -71,7 +71,7 @@ class Reply:
     output_tokens: int
 
 
-class Judge:
+class JudgeClient:
     """A client for one model of one endpoint. Threads may share it; close it, or use `with`.
 
     base_url: ends like "http://localhost:8000/v1". timeout_s: for connecting, and for each silence
@@ -107,9 +107,9 @@ class Judge:
         self._client = httpx.Client(timeout=timeout_s, headers=headers)
 
     def __repr__(self) -> str:
-        return f"Judge({self.base_url!r}, {self.model!r})"
+        return f"JudgeClient({self.base_url!r}, {self.model!r})"
 
-    def __enter__(self) -> Judge:
+    def __enter__(self) -> JudgeClient:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -235,7 +235,7 @@ class Judge:
         )
 
     def _server_words(self, response: httpx.Response) -> str:
-        """What the server says about an error, in short and without the key."""
+        """The server's text about an error, shortened and without the key."""
         words: Any = response.text
         try:
             error = json.loads(response.text)["error"]
@@ -250,7 +250,7 @@ class Judge:
 
 
 def _retry_after_s(value: str | None) -> float | None:
-    """Seconds to wait by a Retry-After header: a number or a date; None if it tells nothing."""
+    """Seconds to wait by a Retry-After header, a number or a date; None if it has neither."""
     if not value:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a judging will cost, before it begins."""
+"""An estimate of the cost of a judging, before it begins."""
 
 import json
 import math

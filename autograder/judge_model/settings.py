@@ -1,4 +1,4 @@
-"""What a judge is told before its first question, checked: address, key, timeout, further fields.
+"""The settings of a judge, checked: address, key, timeout, further fields.
 
 Each check raises ValueError with a sentence that a student can act on.
 """
@@ -73,7 +73,7 @@ def _text_fields(value: Any, name: str = "") -> Iterator[str]:
 
 
 def echo_of(key: str) -> re.Pattern[str]:
-    """Finds a key in what a server says, also where JSON escapes its characters."""
+    """A pattern that finds a key in a server's text, also if JSON escapes its characters."""
     if not key:
         return re.compile(r"(?!)")
     return re.compile("".join(rf"(?:\\?{re.escape(c)}|(?i:\\u{ord(c):04x}))" for c in key))

@@ -47,7 +47,7 @@ class Budget:
             self.spend(*used)
 
     def spend(self, wait_s: float, callback_s: float = 0.0) -> None:
-        """Take off what was used up."""
+        """Subtract the time that was used."""
         self.wait_s -= wait_s
         self.callback_s -= callback_s
 
@@ -182,7 +182,7 @@ class RemoteChannel:
 
 
 def new_id() -> int:
-    """A number that nobody can guess, and that JSON carries exactly."""
+    """A random number that cannot be guessed, and that JSON carries exactly."""
     return secrets.randbits(_ID_BITS)
 
 

@@ -6,8 +6,8 @@
         with child.forked(), child.deadline(20):
             child.student.double(21)
 
-What a student's code does to its own process is a `StudentEnded` (see ends). A `ZygoteError` is
-ours, and costs nobody a point (see control).
+If a student's code ends its own process, that is a `StudentEnded` (see ends). A `ZygoteError` is
+our fault, and costs no student a point (see control).
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class ZygoteProcess:
         return self._ask("prune", number)
 
     def own_time(self, number: int) -> Reading:
-        """What this child and all that it has started ran; what they and we waited to run."""
+        """The time that this child's processes ran; the time that they and we waited for a CPU."""
         own = self._ask("time", number)
         return own and (own[0], own[1] + our_queue_s())
 
@@ -130,7 +130,7 @@ class ZygoteProcess:
         try:
             self._process.wait(_EVENT_S)
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(PermissionError):  # a confined judge signals nobody
+            with contextlib.suppress(PermissionError):  # a confined judge may send no signals
                 self._process.terminate()
             self._process.wait(_EVENT_S)
         self._log.close()

@@ -37,8 +37,8 @@ class Overran(StudentEnded):
 
 
 class UsedUp(Overran):
-    """Each call came back in time; together they took too long, so nothing is said of any."""
+    """Each call came back in time, but together they took too long: the check is not decided."""
 
 
 class Tampered(StudentEnded):
-    """It sent what no honest child sends: a forged, stale or malformed frame."""
+    """The child sent a frame that no honest child sends: forged, stale or malformed."""

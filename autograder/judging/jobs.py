@@ -1,4 +1,4 @@
-"""What the grader tells a slot: its settings, and submissions as JSON."""
+"""The messages from the grader to a slot: its settings, and submissions as JSON."""
 
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class SlotSettings(Limits):
-    """What a slot needs to know.
+    """The settings of a slot.
 
     master: the master notebook's file; student_path: the folder with the student's labkit; rung:
     how strong the wall is; uid: the user that student code runs as when the grader is root; cpu:
@@ -41,7 +41,7 @@ class SlotSettings(Limits):
 
 
 def pack_content(submission: Submission) -> dict[str, Any]:
-    """What the outcome of a submission depends on, as JSON."""
+    """The content of a submission that its outcome depends on, as JSON."""
     return {
         "file_name": submission.file_name,
         "problem": submission.problem,

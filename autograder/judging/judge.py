@@ -53,7 +53,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checks of one submission found. broken: checks of ours that failed to work."""
+    """The findings of all checks on one submission. broken: our own checks that crashed."""
 
     checks: list[CheckResult]
     broken: list[str]
@@ -88,8 +88,8 @@ class Judge:
     def grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
         """The result of one submission and the notebook to show for it.
 
-        Raises: ZygoteError if no child can be had; whatever else goes wrong on our side is a result
-        with the status "error".
+        Raises: ZygoteError if no child can be started. Every other error on our side becomes a
+        result with the status "error".
         """
         try:
             return self._grade(submission)
@@ -217,13 +217,13 @@ def _missing_name(text: str) -> str:
 
 
 def _open_verdicts(checks: list[CheckResult]) -> list[str]:
-    """What a person has to decide, as a problem of the row."""
+    """The checks that a person has to decide, as the problem of the row."""
     names = dict.fromkeys(check.exercise for check in checks if check.status == "undecided")
     return [f"a person has to decide checks of {', '.join(names)}"] if names else []
 
 
 def _not_read(submission: Submission, others: str) -> list[str]:
-    """What came with the notebook and was not graded or not read."""
+    """The files beside the notebook that were not graded or not read."""
     found = [f"not graded: {others}; the notebook with the lab's name counts"] if others else []
     if left_out := ", ".join(submission.left_out):
         found.append(f"not read, for they are damaged or over 8 MB with the others: {left_out}")

@@ -59,7 +59,7 @@ class ClearAnswers(ClearSolutions):
 
 
 class Rebuild(OverwriteCells):
-    """Put a submission of a lab back on the master, whatever happened to its cells."""
+    """Put a submission of a lab back on the master, even if cells are moved, changed or missing."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Replace the notebook's cells; the master is nbgrader's source notebook."""
@@ -85,7 +85,7 @@ class TrustedExecute(Execute):
     def preprocess(self, nb: Any, resources: Any, **more: Any) -> tuple[Any, Any]:
         """Give every test cell the output that nbgrader reads its score from.
 
-        What a person has to mark is marked as such for `SaveMarks`.
+        Cells that a person has to mark get a flag for `SaveMarks`.
         """
         names = resources["nbgrader"]
         if not _is_lab(names):
@@ -104,7 +104,7 @@ class TrustedExecute(Execute):
 
 
 class SaveMarks(SaveAutoGrades):
-    """nbgrader's SaveAutoGrades, which leaves what a person has to mark without a mark."""
+    """nbgrader's SaveAutoGrades, but cells that a person has to mark stay without a mark."""
 
     def _add_score(self, cell: Any, resources: Any) -> None:
         super()._add_score(cell, resources)
@@ -145,7 +145,7 @@ def _take_from_gradebook(nb: Any, names: dict) -> None:
 
 
 def _files_in(folder: Path) -> dict[str, bytes]:
-    """What lies beside the notebooks of an assignment, by its path below the folder."""
+    """The files beside the notebooks of an assignment, by path below the folder."""
     found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -155,7 +155,7 @@ def _files_in(folder: Path) -> dict[str, bytes]:
 
 
 def _master_path(assignment: str, notebook: str) -> Path:
-    """nbgrader's source notebook; nbgrader's working folder is the course's root meanwhile."""
+    """nbgrader's source notebook; during grading, the working folder is the course's root."""
     return Path("source", assignment, f"{notebook}.ipynb").resolve()
 
 

@@ -30,12 +30,12 @@ _IMAGES = ("image/png", "image/jpeg")
 def check_outputs(checks: list[CheckResult]) -> list[NotebookNode]:
     """A test cell's outputs: what was found, then the one score that nbgrader reads.
 
-    nbgrader takes any stderr as zero points and silence as all of them, so there is never the one
-    and never the other.
+    nbgrader gives zero points for any stderr, and all points for no output. So there is never
+    stderr, and always output.
     """
     lines = [
         f"{WORDS.get(check.status, 'FAILED')}  {check.claim or check.check}"
-        + ("" if check.passed else f"\n        {check.told_meanwhile}")
+        + ("" if check.passed else f"\n        {check.explanation_before_the_end}")
         for check in checks
     ]
     earned = round(sum(check.points for check in checks), 2)

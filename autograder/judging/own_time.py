@@ -1,4 +1,4 @@
-"""The time that a student's processes take, whatever else the machine does meanwhile.
+"""The time that a student's processes take, corrected for other work of the machine.
 
 Waiting for them is measured by the clock. The time that they, and we, stand ready and have to wait
 for a processor is taken off again: it says how busy the machine is, and must decide nothing.
@@ -37,13 +37,13 @@ class OwnTime:
         self.spent_s = 0.0
 
     def start(self) -> None:
-        """Begin here: what happened before is nobody's."""
+        """Start counting: earlier time is not charged."""
         self._last, self._unread_s = self._read(), 0.0
 
     def of(self, waited_s: float, is_last: bool = False) -> float:
-        """What of a wait counts: a long one in parts, each put right by what the system tells.
+        """The part of a wait that counts. A long wait is corrected in parts, by kernel counters.
 
-        `is_last` looks at once, for somebody's time is up.
+        `is_last` corrects at once, because a time limit is reached.
         """
         self._unread_s += waited_s
         if is_last or self._unread_s > GRAIN_S:

@@ -88,7 +88,7 @@ class Playing:
 
 
 def _cause_of(ended: StudentEnded) -> str:
-    """The end in the words of all who have it; what was forged is told as it is."""
+    """The cause of an end, in the same words for all students; a forged message is quoted."""
     causes = {Overran: ENDLESS, ChildDied: EXITS}
     return next((cause for kind, cause in causes.items() if isinstance(ended, kind)), str(ended))
 

@@ -1,4 +1,4 @@
-"""A student's notebook, run to its end whatever it does on the way.
+"""A student's notebook, run to its end even if cells crash or hang.
 
 Each submission has one walled child. A cell that kills it is left out and the others are replayed
 in a fresh one, so that one cell never costs the exercises of the others. When all cells have run,
@@ -123,7 +123,7 @@ class Session:
         return self._child is not None
 
     def why_unbound(self, name: str) -> str:
-        """Why the notebook has no such name, as far as its cells tell; "" if they do not."""
+        """Why the notebook has no such name, found in its cells; "" if they give no reason."""
         return why_unbound(name, self.steps, self._ends, self._left_out)
 
     def close(self) -> None:
@@ -178,7 +178,7 @@ class Session:
             self.results[step.index] = replace(result, outputs=outputs)
 
     def _note(self, step: Step, error: str) -> None:
-        """Tell of an exception that matters: in a given cell, or in an answer that is written."""
+        """Note an exception that matters: in a given cell, or in a written answer."""
         if step.index is None:
             self._tell(f"{_cell(step)} ended with {error}")
         elif step.is_marked and not error.startswith("NotImplementedError"):

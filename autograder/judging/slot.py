@@ -2,7 +2,7 @@
 
 It speaks JSON lines. The first line in is its `SlotSettings`, the first line out says that it is
 ready; then one line per submission each way. Slots are forked from the template (see start), never
-from the grader: so the grader's memory, and that of whatever schedules it, stays out of reach.
+from the grader: so the memory of the grader, and of its scheduler, stays out of reach.
 """
 
 import gc

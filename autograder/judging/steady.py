@@ -1,7 +1,7 @@
-"""Answers that stay what they are: whoever looks again at a name must see what the first look saw.
+"""Answers that do not change: a second look at a name must see the same value as the first.
 
-Every check of an answer asks the student's process for it anew, and code there could tell the looks
-apart: another guess for each check, and one more for a check that is played again.
+Every check of an answer asks the student's process for it again. Code there could distinguish the
+requests, and give another guess to each check, or to a check that is played again.
 """
 
 import hashlib

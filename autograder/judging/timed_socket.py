@@ -21,8 +21,8 @@ class OtherSpoke(Exception):
 class TimedSocket:
     """A socket for `labkit.bridge.wire` whose reads and writes share one time budget.
 
-    Only waiting counts, of it what `own_time` leaves, and the size of what comes. A slow drip of
-    bytes is no way around it. If `other` becomes readable while this socket has nothing,
+    Only waiting counts, corrected by `own_time`, and the size of messages. Sending bytes slowly
+    does not avoid the limit. If `other` becomes readable while this socket has nothing,
     `OtherSpoke` is raised.
     """
 

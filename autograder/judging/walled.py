@@ -266,7 +266,7 @@ class Child:
             self._ended = None
 
     def _end_fork(self, kill: bool = True) -> StudentEnded:
-        """See the fork off and leave nothing of it running; says how it ended.
+        """End the fork and all its processes; returns how it ended.
 
         Unless `kill`, it has been asked to end and is given the time to do so.
         """
@@ -281,7 +281,7 @@ class Child:
         return ForkDied(f"its process ended ({in_words(code, note)})")
 
     def _hear_of_fork(self) -> int | None:
-        """The fork's exit status as its parent tells it, None if it does not."""
+        """The fork's exit status that its parent reports, None if it reports none."""
         try:
             code = self._main.read(self._fork_id, _END_S, counted=False).get("ended")
         except (EOFError, StudentEnded):

@@ -133,9 +133,9 @@ def _cell_of(
     places = Counter(found.case for _, found in failed if found.case >= 0)
     place = places.most_common(1)[0][0] if places else _first(lab, seed, exercise, check)
     here = [pair for pair in failed if pair[1].case in (place, -1)]
-    told = [f"{len(here)} students fail at this case."] if len(here) > 1 else []
-    told += [f"{student}: {found.message}" for student, found in here[:1]]
-    return _cell(lab, seed, exercise, check, place, told)
+    remarks = [f"{len(here)} students fail at this case."] if len(here) > 1 else []
+    remarks += [f"{student}: {found.message}" for student, found in here[:1]]
+    return _cell(lab, seed, exercise, check, place, remarks)
 
 
 def _first(lab: str, seed: int, exercise: str, check: str) -> int:
@@ -145,10 +145,12 @@ def _first(lab: str, seed: int, exercise: str, check: str) -> int:
     return next(i for i, case in enumerate(cases) if applies(case))
 
 
-def _cell(lab: str, seed: int, exercise: str, check: str, place: int, told: Sequence[str]) -> str:
+def _cell(
+    lab: str, seed: int, exercise: str, check: str, place: int, remarks: Sequence[str]
+) -> str:
     topic = find_lab(lab).topic
     case = _cases(topic, seed)[exercise][place]
-    head = [f"{lab}, {exercise}, check {check}", f"Hidden case {place + 1}: {case}", *told]
+    head = [f"{lab}, {exercise}, check {check}", f"Hidden case {place + 1}: {case}", *remarks]
     if getattr(case, "is_own", False):
         head.append("The check reads an answer of the student's own. No input is hidden.")
     comment = "\n".join(f"# {line}" for text in head for line in textwrap.wrap(text, WIDTH))

@@ -20,7 +20,7 @@ from labkit.checks.outline import outline_of
 from labkit.checks.unjudged import is_stop
 from labkit.checks.written import is_unwritten
 
-Told = Callable[[CheckResult], str]
+Explain = Callable[[CheckResult], str]
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Group:
-    """Checks that did not pass for one mistake, and what is said of it."""
+class MistakeGroup:
+    """Checks that did not pass because of one mistake, with its explanation."""
 
     checks: list[CheckResult]
-    told: str
+    explanation: str
     hints: list[str]
 
     @property
@@ -70,7 +70,7 @@ class Exercise:
 
     name: str
     title: str
-    groups: list[Group]
+    groups: list[MistakeGroup]
     passed: list[CheckResult]
     code: list[list[Line]]
     hand: HandMark | None
@@ -105,13 +105,13 @@ def write_feedback(
     mark: what people have given by hand, and the total; with_cases: whether it may show hidden
     cases and what they expect, for no attempt can follow.
     """
-    told = attrgetter("told" if with_cases else "told_meanwhile")
+    explain = attrgetter("explanation" if with_cases else "explanation_before_the_end")
     titles = titles_of(result.lab)
     hand = {each.exercise: each for each in mark.hand} if mark else {}
     graded = folder / "course" / "autograded" / result.student / result.lab / f"{result.lab}.ipynb"
     pieces, pictures, noted = read_pieces(graded), read_pictures(graded), read_noted(graded)
     exercises = [
-        _exercise(name, titles.get(name, ""), checks, pieces.get(name, []), hand.get(name), told)
+        _exercise(name, titles.get(name, ""), checks, pieces.get(name, []), hand.get(name), explain)
         for name, checks in result.by_exercise.items()
     ]
     written = [
@@ -127,7 +127,7 @@ def write_feedback(
         for name, points in result.written.items()
     ]
     path = folder / "feedback" / result.lab / f"{result.student}.html"
-    shown = {"result": result, "mark": mark, "points": points_of(result, mark), "told": told,
+    shown = {"result": result, "mark": mark, "points": points_of(result, mark), "explain": explain,
              "cells": _cells(folder, result) if with_cases else {}, "exercises": exercises,
              "written": written, "step": next_step(result), "signs": MARKS, "titles": titles,
              "asking": policy_of(folder).asking(result.lab)}  # fmt: skip
@@ -143,7 +143,7 @@ def titles_of(lab: str) -> dict[str, str]:
 
 
 def next_step(result: Result) -> NextStep | None:
-    """What a student should look at first; None if no check failed. A crash comes first."""
+    """The check that a student should fix first; None if no check failed. A crash comes first."""
     failed = [check for check in result.checks if check.status in ("failed", "todo")]
     if not failed:
         return None
@@ -173,11 +173,11 @@ def _exercise(
     checks: list[CheckResult],
     pieces: list[str],
     hand: HandMark | None,
-    told: Told,
+    explain: Explain,
 ) -> Exercise:
     once = Once()
     groups = [
-        _group(group, once, told)
+        _group(group, once, explain)
         for group in groups_of([each for each in checks if not each.passed])
     ]
     messages = [check.message for check in checks if check.status == "failed"]
@@ -186,12 +186,12 @@ def _exercise(
     return Exercise(name, title, groups, passed, code, hand)
 
 
-def _group(checks: list[CheckResult], once: Once, told: Told) -> Group:
+def _group(checks: list[CheckResult], once: Once, explain: Explain) -> MistakeGroup:
     if checks[0].status == "unjudged":
-        return Group(checks, not_judged(checks), [])
+        return MistakeGroup(checks, not_judged(checks), [])
     first = max(checks, key=attrgetter("gate"))  # of equals, it is the first
-    text = once(told(first))
-    return Group(checks, text, [hint for check in checks if (hint := once(check.hint))])
+    text = once(explain(first))
+    return MistakeGroup(checks, text, [hint for check in checks if (hint := once(check.hint))])
 
 
 def _cells(folder: Path, result: Result) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Pages for the class: the report, a page of times, and the feedback of everybody.
+"""Pages for the class: the report, a page of times, and the feedback of all students.
 
 Every page is one file without external assets or a clock: the same results give the same bytes.
 What varies from run to run, times and memory, has a page of its own.
@@ -55,7 +55,7 @@ def write_pages(
 
 
 def _lab_report(folder: Path, name: str, results: Sequence[Result]) -> dict:
-    """What the templates show of one lab. waiting: no mark by checks, or one that was cut short."""
+    """The values of one lab for the templates. waiting: no mark by checks, or an incomplete one."""
     own = [result for result in results if result.lab == name]
     return {
         "name": name,

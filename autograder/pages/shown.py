@@ -71,7 +71,7 @@ def plain(text: str) -> str:
 
 
 def as_code(text: str) -> Markup:
-    """Code or other text as it is."""
+    """Code or other text, unchanged."""
     return Markup("<pre>{}</pre>").format(escape(plain(text)[:MOST_CHARS]))
 
 

@@ -1,4 +1,4 @@
-"""What a lab's results say about the class and about the checks.
+"""Statistics of a lab's results, on the class and on the checks.
 
 Everything here is counted from the record alone, on the points that checks gave, before what
 lateness takes off.
@@ -133,7 +133,7 @@ def check_statistics(results: Sequence[Result]) -> list[CheckStatistics]:
 
 
 def heat_rows(results: Sequence[Result]) -> list[tuple[Result, list[Heat]]]:
-    """The exercises of everybody who has a mark, most points first."""
+    """The exercises of all students with a mark, most points first."""
     marked = [result for result in results if result.score is not None and result.checks]
     by_points = sorted(marked, key=lambda result: (-result.score, result.student))
     return [

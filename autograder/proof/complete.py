@@ -1,4 +1,4 @@
-"""What a lab's folders must have, and which file to add where something is missing."""
+"""The files that a lab's folders must have; for each missing one, which file to add."""
 
 import ast
 from collections.abc import Iterator

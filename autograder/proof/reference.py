@@ -96,7 +96,7 @@ def refuse_lost_points(lab: Lab, seed: int = SEED) -> None:
         return
     if problems := list(lost_points(lab, seed)):
         raise Refusal("\n".join([f"the solution of {lab.name} loses points:", *problems]))
-    with suppress(OSError):  # a place where nobody may write is asked again
+    with suppress(OSError):  # if the folder is read-only, compute it again
         write_whole(held, digest, shared=True)  # shards start at the same time
 
 

@@ -28,9 +28,9 @@ QUERY = """
 
 @dataclass(frozen=True)
 class HandMark:
-    """What a person gave for one answer, or for an exercise in place of the checks.
+    """A mark that a person gave for one answer, or for an exercise in place of the checks.
 
-    points: None if nobody has; is_current: False while the answer has changed since.
+    points: None if no person gave any; is_current: False if the answer has changed since.
     """
 
     name: str
@@ -56,7 +56,7 @@ ByStudent = dict[tuple[str, str], ByName]  # by lab and student
 
 
 def marks_by_hand(database: Path, results: Iterable[Result]) -> ByStudent:
-    """What people gave, by lab and student, then by name.
+    """The marks that people gave, by lab and student, then by name.
 
     Of a group that handed in one file, the same to the byte, what was given to one member is the
     others', too, unless members were given different marks. Raises: GradebookError.

@@ -64,7 +64,7 @@ def connected(database: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def committed(database: Path) -> Iterator[sqlite3.Connection]:
-    """One transaction with no other writer in between; all of it is on the disk, or nothing."""
+    """A transaction without other writers; all of it is written to disk, or nothing."""
     with connected(database) as book:
         book.execute("pragma synchronous = full")
         book.execute("begin immediate")
@@ -84,7 +84,7 @@ def url_of(database: Path) -> URL:
 
 
 def exists(database: Path) -> bool:
-    """Whether there is a gradebook. Raises: GradebookError if nobody may look."""
+    """Whether there is a gradebook. Raises: GradebookError if the folder cannot be read."""
     with usable(database):
         return database.exists()
 
@@ -102,7 +102,7 @@ def usable(database: Path) -> Iterator[None]:
 
 
 def _reason_in(error: BaseException | None) -> sqlite3.Error | OSError | None:
-    """What the disk or SQLite said, also where nbgrader wraps it; None for a fault of ours."""
+    """The error text of the disk or SQLite, also if nbgrader wraps it; None for our own bug."""
     while error is not None:
         original = getattr(error, "orig", error)  # SQLAlchemy's errors have SQLite's inside
         if type(original) in (sqlite3.DatabaseError, sqlite3.OperationalError):

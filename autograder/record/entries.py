@@ -93,8 +93,8 @@ class Entries:
         """The student's entries, made if this is their first submission. handed_in: in UTC, as
         nbgrader keeps it; None if it is unknown.
 
-        What they say of automatic points and of waiting is written in the end. Nobody else writes
-        in between: what a person gives in that moment comes before all of it, or after.
+        Automatic points and waiting flags are written at the end, without other writers in
+        between: a mark that a person gives at that moment comes before all of it, or after.
         """
         self._session.commit()
         self._session.execute(text("BEGIN IMMEDIATE"))

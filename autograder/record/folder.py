@@ -14,9 +14,9 @@ POLICY, ROSTER = "policy.toml", "roster.csv"
 
 
 def seed_of(out: Path, wanted: int | None) -> int:
-    """The seed of the hidden cases: as asked, else as this folder has it, else a fresh one.
+    """The seed of the hidden cases: the given one, else this folder's, else a new one.
 
-    Shards that start at the same moment agree: the first one's seed is everybody's.
+    Shards that start at the same moment all use the seed of the first one.
     Raises: Refusal if the folder's is no number.
     """
     path = out / "seed"

@@ -29,7 +29,7 @@ def forget(out: Path, student: str) -> list[Path]:
 
     Returns: the files below `out` that still hold the name, such as the roster and the tables of
     the class, which `autograder report` writes again. Raises: Refusal if the folder holds nothing
-    about this student; BusyError while somebody grades into it.
+    about this student; BusyError during a grading into it.
     """
     record = ResultLog(out / "results.jsonl")
     try:
@@ -49,7 +49,7 @@ def forget(out: Path, student: str) -> list[Path]:
 
 
 def _files(out: Path, student: str) -> list[Path]:
-    """The files and folders that are called as the student is, without what lies in these."""
+    """The files and folders with the student's name; not the contents of these folders."""
     found = [path for path in sorted(out.rglob("*")) if student in (path.name, path.stem)]
     return [path for path in found if not any(parent in found for parent in path.parents)]
 

@@ -1,4 +1,4 @@
-"""The log that keeps results whatever happens to the grader.
+"""The log of results; it survives a crash of the grader.
 
 `results.jsonl` is the record: one JSON object per line, appended and synced as each submission is
 done, sorted by student when a run is complete. A damaged line is reported and its submission graded
@@ -96,7 +96,7 @@ class ResultLog:
 
 
 def read_results(path: Path, damaged: list[str] | None = None) -> list[Result]:
-    """The results in a log; damaged lines are told and passed over, to be graded again.
+    """The results in a log. Damaged lines are reported and skipped; they are graded again.
 
     damaged: takes these lines, if it is given.
     """
@@ -116,7 +116,7 @@ def read_results(path: Path, damaged: list[str] | None = None) -> list[Result]:
 
 
 def _drop_torn_line(path: Path) -> None:
-    """Cut off what a killed grader had half written, so that the next line starts fresh."""
+    """Remove the half line that a killed grader left, so that the next line is a new one."""
     content = path.read_bytes() if path.exists() else b""
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):

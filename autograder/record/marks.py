@@ -29,7 +29,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Mark:
-    """What one student has for one lab.
+    """The mark of one student for one lab.
 
     by_checks: the points of the checks, None if there are none; by_hand: the points that people
     gave; bonus: extra credit as far as it counts; waits_for: what a person has yet to read; total:
@@ -154,7 +154,7 @@ def _mark(result: Result, hand: dict[str, HandMark], of: float, bonus_at_most: f
 
 
 def _waiting(result: Result, hand: dict[str, HandMark]) -> tuple[str, ...]:
-    """What a person has yet to mark: answers, and exercises that no check could."""
+    """The parts that a person still has to mark: answers, and exercises that no check decided."""
     given = {name: mark for name, mark in hand.items() if mark.points is not None}
     if result.score is None and not given:
         return ("everything",)

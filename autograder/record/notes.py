@@ -1,4 +1,4 @@
-"""What a TA reads above the graded notebook."""
+"""The notes for a TA above the graded notebook."""
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
@@ -8,7 +8,7 @@ from autograder.record.results import Result
 
 
 def notes_cells(result: Result) -> list[NotebookNode]:
-    """What a TA should know before reading, on top of the notebook."""
+    """The cells with notes for the TA, at the top of the notebook."""
     lines = [f"**{result.status}**: {result.problem}"] if result.problem else []
     lines += [f"- {flag}" for flag in result.flags]
     text = harmless_markdown("\n".join(lines))

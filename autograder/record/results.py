@@ -52,8 +52,8 @@ class CheckResult:
             object.__setattr__(self, "status", "passed" if self.passed else "failed")
 
     @property
-    def told(self) -> str:
-        """The message, and what the check means for the exercise; "" if it is passed."""
+    def explanation(self) -> str:
+        """The message, and what the check means for the exercise; "" if it has passed."""
         if self.passed:
             return ""
         meanings = {"undecided": UNDECIDED_SENTENCE, "unjudged": ""}
@@ -62,16 +62,18 @@ class CheckResult:
         return "\n".join(filter(None, (self.message, meaning)))
 
     @property
-    def told_meanwhile(self) -> str:
-        """The same without what a hidden case expects: a next attempt could return that."""
+    def explanation_before_the_end(self) -> str:
+        """The same without the value that a hidden case expects; a next attempt could return it."""
         if not self.message.startswith(HIDDEN):
-            return self.told
-        return self.told.replace(f"expected {self.expected}, got {self.got}", f"got {self.got}")
+            return self.explanation
+        return self.explanation.replace(
+            f"expected {self.expected}, got {self.got}", f"got {self.got}"
+        )
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one submission gets.
+    """The result of one submission.
 
     status: "graded"; "partly" (`problem` says what ended it); "ungradable" (`problem` says why, for
     the TA and the student); "error" (ours; such a row never counts as zero points).
@@ -117,7 +119,7 @@ class Result:
         return {check.exercise for check in self.checks if check.status == "undecided"}
 
     def as_fields(self) -> dict:
-        """All of it in plain dicts and lists, to be written and not changed."""
+        """All fields as plain dicts and lists, for writing; do not change them."""
         return {**vars(self), "checks": [vars(check) for check in self.checks]}
 
     def to_json(self) -> str:
@@ -141,7 +143,7 @@ class Result:
             raise ValueError(f"not a result: {error}") from error
 
     def without_measurements(self) -> dict:
-        """All of it that must be the same in every grading of the same submission."""
+        """All fields that must be equal in every grading of the same submission."""
         return {k: v for k, v in self.as_fields().items() if k not in ("seconds", "peak_mb")}
 
 

@@ -79,7 +79,7 @@ class Executor:
     def _perform(self, message: dict, blob: bytes) -> Any:
         """The result of a request; with `look`, and what its arguments are afterwards.
 
-        `parts` stand for names of the notebook meanwhile.
+        During the call, `parts` replace names of the notebook.
         """
         target, args, kwargs = self._asked(message, blob)
         decode = Decoder(b"", self._from_handle).decode
@@ -109,9 +109,9 @@ class Executor:
                 raise WireError(f"unknown operation {unknown!r}")
 
     def _made(self, part: Any) -> Any:
-        """A function of the check's, one whose results are of a class, or a class of the check's.
+        """A stand-in for a function of the check, a function with results of a class, or a class.
 
-        A class stays the same from call to call, for the objects of earlier calls are of it.
+        A class is made once, because objects of earlier calls belong to it.
         """
         match part:
             case (ask, name, methods):
@@ -175,7 +175,7 @@ def _bound(namespace: Any, names: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _step(owner: Any, step: str | tuple) -> Any:
-    """A look at an attribute, or a call of a method with what follows its name."""
+    """Read an attribute, or call a method with the arguments after its name."""
     return getattr(owner, step) if isinstance(step, str) else _call_method(owner, *step)
 
 
@@ -266,7 +266,7 @@ def describe_error(error: BaseException) -> dict:
 
 
 def _is_unwritten(error: BaseException, frames: Sequence[traceback.FrameSummary]) -> bool:
-    """Whether it is the `raise` of a part still to be written.
+    """Whether the exception is the `raise` of a part that is not written yet.
 
     Libraries raise the same class for what they cannot do, and `input()` a class derived from it.
     """

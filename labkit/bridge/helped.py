@@ -13,7 +13,7 @@ MAX_CHARS = 10_000  # of the arguments of one call
 
 
 class Helped(Student):
-    """The same student, with these names of the notebook standing for the check's own parts.
+    """The same student, with these names of the notebook replaced by the check's own parts.
 
     They run on the check's side. A named tuple that a function returns is made where the student's
     code runs, by the notebook's own class of that name. Objects of a class stay on the check's

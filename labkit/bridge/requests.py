@@ -1,4 +1,4 @@
-"""What a check may ask of a student's objects beyond a plain call; each is one request.
+"""Requests of a check to a student's objects beyond a plain call.
 
 cache = hold(student.Cache, 4)              # made, and left in the student's process
 cost, sizes = in_turn(cache, "cost", ("sizes", 2))
@@ -30,7 +30,7 @@ def scripted_each(proxy: Proxy, sources: Sequence[Offer], /, *args: Any) -> list
 
 
 def call_and_look(proxy: Proxy, *args: Any, source: Offer | None = None) -> tuple[Any, list]:
-    """What a call returns, and what its arguments are afterwards. source: as for `scripted`."""
+    """The result of a call, and its arguments after the call. source: as for `scripted`."""
     op, asked = ("call", args) if source is None else ("scripted", (source, *args))
     got = _student_of(proxy).ask(op, proxy, asked, look=True)
     result, after = _listed(got, ("the result", "the arguments"))
@@ -38,12 +38,12 @@ def call_and_look(proxy: Proxy, *args: Any, source: Offer | None = None) -> tupl
 
 
 def hold_attribute(proxy: Proxy, name: str) -> Proxy:
-    """An attribute as it is now, left in the student's process."""
+    """The current value of an attribute, kept in the student's process."""
     return _student_of(proxy).ask("attribute", proxy, name=name, hold=True)
 
 
 def hold_item(proxy: Proxy, index: Any) -> Proxy:
-    """An item as it is now, left in the student's process."""
+    """The current value of an item, kept in the student's process."""
     return _student_of(proxy).ask("item", proxy, (index,), hold=True)
 
 
@@ -53,7 +53,7 @@ def method_of(proxy: Proxy, name: str) -> Proxy:
 
 
 def in_turn(proxy: Proxy, *steps: str | tuple) -> list:
-    """What the steps give, taken one after the other in one request.
+    """The results of several steps, done one after the other in one request.
 
     A step is the name of an attribute, or the name of a method and its arguments in a tuple. The
     first that raises ends them. Each value is as it was before the next step.
@@ -92,7 +92,7 @@ def _listed(values: Any, asked: Sequence) -> list:
 
 
 def _student_of(proxy: Proxy) -> Student:
-    """Who is to be asked: an attribute that should be an object of theirs may be a mere value."""
+    """The student behind a proxy; a plain value in its place is a wrong answer."""
     if not isinstance(proxy, Proxy):
         raise StudentError("TypeError", f"a {type(proxy).__name__} is no object to work with")
     return proxy._student

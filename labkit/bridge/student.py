@@ -51,7 +51,7 @@ class StudentError(Exception):
         self._kinds = kinds | {kind}
 
     def is_a(self, kind: str) -> bool:
-        """Whether it is of that class or of one derived from it, as `except` would have it."""
+        """Whether it is an instance of that class or of a derived one, as in `except`."""
         return kind in self._kinds
 
 
@@ -60,9 +60,9 @@ class Offer:
     """An object of the check's that a student's function may use.
 
     The student sees `attributes` (values, callables or further offers) and may call the object
-    itself if `call` is given. Every call runs on the check's side. answers: what `call` answers to
-    whole numbers, if that is no secret and nobody counts. name: what the student
-    calls the object, one word, for messages.
+    itself if `call` is given. Every call runs on the check's side. answers: the results of `call`
+    for whole numbers, if they are no secret and calls are not counted. name: the student's
+    word for the object, for messages.
     """
 
     call: Callable[..., Any] | None = None
@@ -130,8 +130,8 @@ class Proxy:
 class Student:
     """The student's names, as proxies: `student.weight_bytes(8, 2)`, `value_of(student.table)`.
 
-    A name stands for whatever the notebook bound to it; it is looked up when it is used. Calling
-    what is no function fails where the student's code runs, like any other slip.
+    A name stands for the value in the notebook; it is looked up when it is used. Calling a value
+    that is not a function fails in the student's process, like any other mistake.
     Raises: MissingName when a name is used that the notebook does not define, StudentError when the
     student's code raises.
     """
@@ -144,9 +144,9 @@ class Student:
     def once(
         self, key: Hashable, play: Callable[[], T], keep: tuple[type[Exception], ...] = ()
     ) -> T:
-        """What `play()` gives, played once for all checks that look at it from different sides.
+        """The result of `play()`, which runs once for all checks that use it.
 
-        keep: exceptions that count as what it gives, and are raised again.
+        keep: exceptions that count as its result, and are raised each time.
         """
         if key in self._played:
             found, error, raised = self._played[key]
@@ -233,7 +233,7 @@ class Student:
 
 
 def raised_by(student: Student) -> list[StudentError]:
-    """What the student's code has raised so far; a check may empty the list."""
+    """The exceptions that the student's code has raised; a check may empty the list."""
     return student._raised
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 
 class Waiting:
-    """Stands for a name that a waiting cell would have bound: any use of it waits as well."""
+    """The value of a name that a waiting cell should have bound: any use of it waits as well."""
 
     def __init__(self, part: str) -> None:
         self.__dict__["part"] = part
@@ -15,7 +15,7 @@ class Waiting:
         self.wait()
 
     def wait(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise what the cell that was to bind the name has raised."""
+        """Raise the exception of the cell that should have bound the name."""
         error = NotImplementedError(self.__dict__["part"])
         error.part = self.__dict__["part"]
         raise error

@@ -46,7 +46,7 @@ _MALFORMED = (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError)
 
 
 class WireError(ValueError):
-    """A message that breaks the format: too large, too deep, or not what it claims to be."""
+    """A message that breaks the format: too large, too deep, or of a wrong type."""
 
 
 def is_array(value: Any) -> bool:

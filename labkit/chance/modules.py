@@ -178,7 +178,7 @@ def _refusal(name: str) -> Callable:
 
 
 def _replacements(source: Source) -> list[tuple[Any, str, Any]]:
-    """What is replaced: owner, name, and what stands in for it."""
+    """The replacements: owner, name, and the stand-in."""
     generator = ScriptedGenerator(source)
     plain_below = random.Random._randbelow
 

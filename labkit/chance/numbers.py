@@ -1,4 +1,4 @@
-"""A random number that nobody has drawn: a formula of one uniform, asked about only by comparison.
+"""A random number that is not drawn: a formula of one uniform, which answers only comparisons.
 
 With U uniform on [0, 1), W either U or 1 - U, and E = -log W (which is exponential), a `Number` is
 
@@ -22,7 +22,7 @@ ROOT, POWER, LOG = "root", "power", "log"
 UNKNOWN = "random numbers that nobody has drawn"
 NEGLIGIBLE = 1e-6  # of a number: what people add to keep a logarithm finite
 MAX_OUTCOMES = 256  # of a random whole number
-FINE_STEPS = 2**20  # a number rounded to one of so many is followed as if it were not rounded
+FINE_STEPS = 2**20  # a number rounded this finely is treated as not rounded
 
 
 class CannotFollow(Exception):
@@ -40,7 +40,7 @@ class Seeded(CannotFollow):
 
 
 class Source(Protocol):
-    """Who decides what is random: three questions with plain numbers (see labkit.checks.law)."""
+    """The source of random choices: three questions with plain numbers (see labkit.checks.law)."""
 
     def choose(self, weights: list[float]) -> int:
         """An index, each with a probability in proportion to its weight."""
@@ -175,7 +175,7 @@ class Number:
         return replace(one, form=LOG, shift=math.log(one.scale), scale=one.power, power=1.0)
 
     def exp(self) -> Number:
-        """e to the power of it."""
+        """e to the power of this number."""
         factor = exp_of(self.shift)
         if self.form == LOG:
             return replace(self, form=POWER, shift=0.0, scale=factor, power=self.scale)
@@ -199,7 +199,7 @@ class Number:
         return replace(one, scale=1 / one.scale, power=-one.power)
 
     def item(self) -> Number:
-        """Itself, as numbers of numpy have it."""
+        """The number itself, like `item()` of NumPy."""
         return self
 
     def clamp(self, low: float | None = None, high: float | None = None) -> Number:

@@ -1,7 +1,7 @@
-"""What torch may do with tensors of random numbers that nobody has drawn (labkit.chance.tensors).
+"""Operations of torch on tensors of random numbers that are not drawn (labkit.chance.tensors).
 
-Whatever changes only shapes is done to the indices. Arithmetic with known numbers gives other
-random numbers, comparisons give ordinary tensors of bools, argmax of noise ordinary indices.
+Operations that change only shapes are done to the indices. Arithmetic with known numbers gives
+other random numbers. Comparisons give ordinary tensors of bools, argmax of noise ordinary indices.
 Everything else raises `CannotFollow` and says what it was.
 """
 

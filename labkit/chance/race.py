@@ -1,4 +1,4 @@
-"""Which of several random numbers that nobody has drawn is the largest: the exponential race.
+"""The largest of several random numbers that are not drawn: the exponential race.
 
 Of independent exponentials E_i divided by weights w_i, the smallest is number i with a probability
 in proportion to w_i. So argmax(probs / E) draws from probs, and so does argmax(logits + Gumbel

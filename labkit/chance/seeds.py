@@ -36,7 +36,7 @@ def watched() -> Watched:
 
 
 class _GeneratorType(type):
-    """Refuses to make a generator; what is one stays one."""
+    """Refuses to make a generator; existing generators are kept."""
 
     def __call__(cls, *args: Any) -> Any:
         if imports_a_module():
@@ -96,7 +96,7 @@ def _without_number(name: str, result: Callable[[], Any], n_ignored: int = 0) ->
 
 @contextlib.contextmanager
 def seeded(rng: int, others: int) -> Iterator[torch.Generator]:
-    """A generator with the seed `rng`, while all that belong to everybody have the seed `others`.
+    """A generator with the seed `rng`; during the call, the global ones have the seed `others`.
 
     Afterwards they go on where they were.
     """

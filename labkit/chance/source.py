@@ -88,7 +88,7 @@ _RANDOM = frozenset([Uniforms, Number])
 
 
 class _Scripted(TorchFunctionMode):
-    """Sees every call of torch's Python interface, whatever name it was called by."""
+    """Sees every call of torch's Python interface, under any name."""
 
     def __init__(self, source: Source) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class _Scripted(TorchFunctionMode):
 
 
 def _watched(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """What may draw, or hold what was drawn."""
+    """The objects that may draw, or hold a drawn value."""
     if func in MAKERS:
         return _made(func, args, kwargs)
     if func in REFUSED or _drops(func, args, kwargs):

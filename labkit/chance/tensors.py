@@ -1,4 +1,4 @@
-"""Tensors of random numbers that nobody has drawn, and what torch may do with them.
+"""Tensors of random numbers that are not drawn.
 
 `Uniforms` looks like a tensor of floats. Its elements are `Number`s (labkit.chance.numbers); which
 element stands where is an ordinary tensor of indices, so whatever torch does with shapes can be
@@ -17,7 +17,7 @@ from labkit.chance.numbers import UNKNOWN, CannotFollow, Number
 
 
 class Uniforms(Tensor):
-    """A tensor whose elements are random numbers that nobody has drawn; see the module."""
+    """A tensor whose elements are random numbers that are not drawn; see the module."""
 
     numbers: list[Number]
     places: Tensor  # for each element its index in `numbers`
@@ -36,7 +36,7 @@ def uniforms(numbers: Sequence[Number], places: Tensor, dtype: torch.dtype) -> U
 
 
 def become(tensor: Tensor, numbers: Sequence[Number], places: Tensor) -> Uniforms:
-    """Turn this very tensor into one of random numbers, for whoever else holds it."""
+    """Turn this tensor object into one of random numbers, so that all references see it."""
     tensor.__class__ = Uniforms
     tensor.numbers, tensor.places = list(numbers), places
     return tensor

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import number_in, refuse_blank, said_of, show
+from labkit.checks.compare import number_in, refuse_blank, show, slips_named
 from labkit.checks.core import Unfinished, Wrong
 from labkit.measuring.records import Record, read_record
 from labkit.models.facts import data_path
@@ -126,19 +126,19 @@ def expect_close(
     slips: Mapping[float, str] | None = None,
     why: str = "",
 ) -> None:
-    """The number agrees with the right one. slips: what to say of the numbers of mistakes.
+    """The number agrees with the right one. slips: a sentence for the number of each mistake.
 
-    source: what it follows from, in words.
+    source: where it follows from, in words.
     """
     if not is_near(got, right, relative):
-        why = said_of(got, slips or {}, max(relative, 1e-6), why)
+        why = slips_named(got, slips or {}, max(relative, 1e-6), why)
         refuse(case, f"{what}, {show(got)}", source, why, cause=what)
 
 
 def refuse(case: AnswerCase, what: str, source: str, why: str = "", *, cause: str) -> None:
     """Say no. The number that `what` was held against is never shown: it is the answer.
 
-    source: what it follows from, in words. cause: what is wrong without the student's number.
+    source: where it follows from, in words. cause: the mistake without the student's number.
     Raises: Wrong, always.
     """
     whose = "" if case.right else ", by your own functions"

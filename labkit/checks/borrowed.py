@@ -23,7 +23,7 @@ def borrowed_name(
 
 
 def borrowed(name: str) -> Wrong:
-    """What is said of such a cell, in the notebook and by the grader."""
+    """The message about such a cell, in the notebook and by the grader."""
     return Wrong(
         f"`{name}` comes from an experiment",
         why="Type its value here: this cell must not depend on experiments.",

@@ -1,4 +1,4 @@
-"""What a check shows: a bar and the points, a crash or what failed first, what to do next.
+"""The card of a check: a bar and the points, a crash or the first failure, the next thing to do.
 
 Marks are white on a colour of their own, so they can be read on a light and on a dark page alike.
 All other text has the page's colour.
@@ -42,7 +42,7 @@ SENTENCE = re.compile(r"[^\n]+?(?:[.?!](?= )|(?:\n [^\n]*)*(?:\n+|$))")  # logs 
 
 
 def points_line(findings: Sequence[Finding], points: float) -> str:
-    """Points earned and to be earned here; what is only read is marked by the grader."""
+    """The points earned and possible here; the grader marks answers that are only read."""
     shares = points_by_weight([finding.check for finding in findings], points)
     is_read = [finding.status == "read" for finding in findings]
     if all(is_read):
@@ -59,7 +59,7 @@ def as_text(title: str, findings: Sequence[Finding], points: float) -> str:
     for group in groups_of(findings):
         sign = MARKS[group[0].status].sign
         lines += [f"  {sign} {finding.check.claim}" for finding in group]
-        lines += [f"      {said}" for said in said_of(group, once)]
+        lines += [f"      {said}" for said in message_lines(group, once)]
         lines += [f"      hint: {hint}" for hint in hints_of(group, once)]
     return "\n".join(lines)
 
@@ -86,7 +86,7 @@ def _rows(groups: Sequence[Sequence[Finding]]) -> list[str]:
 
 
 def only_message(findings: Sequence[Finding]) -> Finding | None:
-    """The finding that says all where claims would mislead: an answer is read, or cannot be."""
+    """The only finding to show if claims would mislead: an answer is read, or cannot be read."""
     unread = [each for each in findings if each.status == "failed" and not each.share]
     is_read = len({(each.status, each.message) for each in findings}) == 1
     return next(iter(unread), findings[0] if is_read and findings[0].status == "read" else None)
@@ -123,7 +123,7 @@ class Once:
         return is_new
 
 
-def said_of(group: Sequence[Finding], once: Once) -> list[str]:
+def message_lines(group: Sequence[Finding], once: Once) -> list[str]:
     """The sentences under the claims of a group."""
     first = max(group, key=lambda finding: finding.check.gate)  # of equals, it is the first
     if first.passed:
@@ -168,7 +168,7 @@ def _open_group(group: Sequence[Finding], once: Once, is_first: bool) -> str:
     claims = "<br>".join(f"{mark(status)} {with_code(each.check.claim)}" for each in group)
     body = (
         '<div style="margin-left:1.6em;white-space:pre-line">'
-        f"{with_code(chr(10).join(said_of(group, once)))}"
+        f"{with_code(chr(10).join(message_lines(group, once)))}"
         f"{_folded('hint', hints_of(group, once))}</div>"
     )
     if is_first or status != "failed":

@@ -64,21 +64,23 @@ def expect_number(
     if math.isclose(number, expected, rel_tol=relative, abs_tol=absolute):
         return
     off = {expected * factor: sentence for factor, sentence in (factors or {}).items()}
-    causes = (said_of(number, off, max(relative, 1e-6)), said_of(number, slips or {}))
-    why = told(filter(None, causes)) or why
+    causes = (slips_named(number, off, max(relative, 1e-6)), slips_named(number, slips or {}))
+    why = joined(filter(None, causes)) or why
     if math.isnan(number):
         why = why or NAN
-    raise Wrong(what, **told_apart(expected, number), why=why)
+    raise Wrong(what, **difference_of(expected, number), why=why)
 
 
-def said_of(got: float, slips: Mapping[float, str], relative: float = 1e-6, why: str = "") -> str:
-    """What is said of the slips that the number is near to; `why` if it is near none."""
+def slips_named(
+    got: float, slips: Mapping[float, str], relative: float = 1e-6, why: str = ""
+) -> str:
+    """The sentences of the slips whose number is near; `why` if there is none."""
     near = (text for slip, text in slips.items() if math.isclose(got, slip, rel_tol=relative))
-    return told(near) or why
+    return joined(near) or why
 
 
-def told(sentences: Iterable[str]) -> str:
-    """One sentence, or all that fit."""
+def joined(sentences: Iterable[str]) -> str:
+    """The sentences as one text, with "Or:" between them."""
     return " Or: ".join(dict.fromkeys(sentences))
 
 
@@ -110,14 +112,14 @@ def expect_mapping(got: Any, keys: tuple[str, ...], what: str) -> dict:
 
 
 def why_none(got: Any) -> str:
-    """What is said of None: the likeliest slip is a result that was printed."""
+    """The message about None: most likely, the result was printed and not returned."""
     return "A function without `return` gives None, also if it prints its result." * (got is None)
 
 
 def refuse_blank(answer: Any, whole: Any = None) -> None:
     """Raise Unfinished if the answer still has a `...` in it, Wrong if it is no plain value.
 
-    whole: of which the answer is a part; what is open in all of it is named.
+    whole: the value that the answer is part of; all its open places are named.
     """
     values = [value for _, value in _leaves(answer)]
     if any(map(_is_blank, values)):
@@ -155,7 +157,7 @@ def _what_is_open(blank: Sequence[str], n_values: int) -> str:
     return f"{filled} of {n_values} values are filled in. Still open: {', '.join(shown + more)}."
 
 
-def told_apart(expected: Any, got: Any) -> dict[str, str]:
+def difference_of(expected: Any, got: Any) -> dict[str, str]:
     """Both values as `show` writes them, with more digits or their types if they look the same."""
     texts = show(expected), show(got)
     if texts[0] == texts[1]:
@@ -186,7 +188,7 @@ def _first_difference(expected: Any, got: Any) -> dict[str, str]:
         index.append(place)
         wanted, found = wanted[place], found[place]
     where = {"where": f"index {index}"} if index else {}
-    return {**told_apart(wanted, found), **where}
+    return {**difference_of(wanted, found), **where}
 
 
 def _listed(value: Any) -> Any:

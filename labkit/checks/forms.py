@@ -26,7 +26,7 @@ def numbers_in(got: Any, what: str, n: int | None = None) -> list[float]:
     return [float(finite_number_in(each, what)) for each in got[:MOST_NUMBERS]]
 
 
-class Store:
+class HeldObject:
     """An object made by the student's class: its attributes by value, its methods to call."""
 
     def __init__(self, made: Proxy, methods: Collection[str]) -> None:
@@ -44,8 +44,10 @@ class Store:
         return hold_attribute(self._made, name)
 
 
-def shown_by(build: Callable[[], Store], *steps: str | tuple) -> tuple[Store, Iterator[Any]]:
-    """A new object, and what the steps give on it (see `Store.in_turn`), in one request.
+def shown_by(
+    build: Callable[[], HeldObject], *steps: str | tuple
+) -> tuple[HeldObject, Iterator[Any]]:
+    """A new object, and what the steps give on it (see `HeldObject.in_turn`), in one request.
 
     If a step raises, the object is another one, which takes each step when its value is wanted: so
     a check looks at what the earlier steps gave before it hears of the exception.
@@ -57,7 +59,7 @@ def shown_by(build: Callable[[], Store], *steps: str | tuple) -> tuple[Store, It
     return other, (_given_by(other, step) for step in steps)
 
 
-def _given_by(made: Store, step: str | tuple) -> Any:
+def _given_by(made: HeldObject, step: str | tuple) -> Any:
     return getattr(made, step) if isinstance(step, str) else getattr(made, step[0])(*step[1:])
 
 
@@ -77,7 +79,7 @@ def expect_refusal(call: Callable[[], Any], kind: str, what: str, *, why: str = 
 def expect_refusals(
     function: Callable[..., Any], calls: Mapping[str, Sequence], *, why: str = ""
 ) -> None:
-    """A ValueError for each of these arguments, which are told by what they are."""
+    """Each of these arguments raises a ValueError; a message shows the argument."""
     for what, arguments in calls.items():
         expect_refusal(partial(function, *arguments), "ValueError", what, why=why)
 

@@ -18,8 +18,8 @@ from labkit.checks.outline import Part, prose_of
 from labkit.checks.packages import GIVEN, not_given
 from labkit.checks.written import (
     WRITTEN_STUB,
-    Question,
     Seen,
+    WrittenQuestion,
     begins,
     is_unwritten,
     pieces_beside,
@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def must_run(self) -> bool:
-        """Whether the grader needs it: the set-up, what was written, cells of one's own."""
+        """Whether the grader needs this cell: set-up, a written part, or the student's own cell."""
         return self.kind in ("given", "exercise", "answer", "")
 
 
@@ -229,18 +229,20 @@ def _without_id(file: File) -> list[str]:
 
 
 def _open_parts(file: File, parts: Sequence[Part]) -> list[str]:
-    """What is still empty, and may be handed in like that for no points; what stands beside it."""
+    """The empty parts, which may be handed in for no points; and text that stands beside them."""
     written = [each.name for each in parts if each.kind == "written" and each.name in file.by_name]
     seen = [Seen(cell.name, cell.is_code, cell.source) for cell in file.cells]
     prose = prose_of(file.lab.partition("_")[2])
-    beside = pieces_beside(seen, [Question(name) for name in written], prose) if prose else {}
+    beside = (
+        pieces_beside(seen, [WrittenQuestion(name) for name in written], prose) if prose else {}
+    )
     found = []
     for name in written:
         is_empty = is_unwritten(file.by_name[name])
         if pieces := beside.get(name, ()):
-            told = "is empty, but" if is_empty else "does not hold all:"
+            state = "is empty, but" if is_empty else "does not hold all:"
             found.append(
-                f"The cell of the written answer `{name}` {told} this text stands outside of it: "
+                f"The cell of the written answer `{name}` {state} this text stands outside of it: "
                 f'"{begins(pieces[0].text)}". If it is your answer, move it into the cell.'
             )
         elif is_empty:

@@ -1,4 +1,4 @@
-"""What the kernel tells a check: cells that failed, cells that wait, calls without an end."""
+"""What a check learns from the kernel: failed cells, waiting cells, calls without an end."""
 
 import ctypes
 import re
@@ -62,7 +62,7 @@ class Watch:
         self._note_failure(source, result.error_before_exec or result.error_in_exec)
 
     def _bind(self, names: Collection[str], part: str) -> None:
-        """Names that the cell did not come to bind wait too, whatever they were before."""
+        """Names that the cell did not reach wait too, even if they had a value before."""
         for name in names:
             if not isinstance(self._shell.user_ns.get(name), ModuleType):
                 self._shell.user_ns[name] = Waiting(part)
@@ -97,10 +97,10 @@ class Watch:
             return error.part
         if type(error) is NotImplementedError and str(error) in self._names:
             return str(error)
-        told = describe_error(error)
-        part = told["function"].partition(".")[0]
+        error_fields = describe_error(error)
+        part = error_fields["function"].partition(".")[0]
         own = getattr(self._shell.user_ns.get(part), "__module__", "") == "__main__"
-        return part if told["unwritten"] and (own or part in self._names) else ""
+        return part if error_fields["unwritten"] and (own or part in self._names) else ""
 
 
 def kernel_shell() -> Any:
@@ -117,7 +117,7 @@ def watch(names: Collection[str]) -> Watch | None:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """End what runs inside after so many seconds with TookTooLong, at its next line of Python."""
+    """Stop the code inside after this many seconds: raise TookTooLong at its next line."""
     thread = ctypes.c_ulong(threading.get_ident())
     set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
     timer = threading.Timer(seconds, lambda: set_exception(thread, ctypes.py_object(TookTooLong)))

@@ -43,7 +43,7 @@ class Law:
     def worst(self, expected: Mapping[Outcome, float]) -> tuple[Outcome, float]:
         """The outcome whose probability differs most from the expected one, and by how much.
 
-        The difference is got minus expected, as far as it is certain whatever is missing.
+        The difference is got minus expected, without the part that missing paths could explain.
         """
         found = ((), 0.0)
         for outcome in sorted({**self.probabilities, **expected}):
@@ -114,7 +114,7 @@ def exact_law(
 
 
 def _outcome(play: Callable[[RandomSource], Sequence[int]], source: RandomSource) -> Outcome | None:
-    """One run; None if it was given up, whatever the sampler made of that."""
+    """One run; None if it was given up, even if the sampler caught the exception."""
     try:
         outcome = tuple(int(token) for token in play(source))
     except Exception:

@@ -157,7 +157,7 @@ class Checker:
         return judged(_play(checks, student, self._cases[exercise], self._why_missing))
 
     def _why_missing(self, name: str) -> str:
-        """What is said of a name that this session has not bound: mostly its cell has not run."""
+        """The message about a name that is not bound: usually, its cell has not run."""
         if failed := self._watch and self._watch.failed.get(name):
             return f"The cell of `{name}` ended in {failed}. Correct it, then run it again."
         file = handin.find(outline.lab_name(self._topic), Path.cwd())

@@ -1,4 +1,4 @@
-"""What a notebook may import when it is graded, and which of its imports the grader has not."""
+"""The imports of a notebook that are allowed in grading, and those that the grader lacks."""
 
 import ast
 import sys
@@ -16,7 +16,7 @@ _KNOWN = sys.stdlib_module_names | {"IPython", "labkit", "labkit_data", *PACKAGE
 
 
 def not_given(source: str, beside: Iterable[str] = ()) -> list[str]:
-    """The packages that code imports and that the grader has not, in order.
+    """The packages that code imports and that the grader lacks, in order.
 
     beside: the modules that lie beside the notebook. What stands in a `try` may fail.
     """

@@ -1,4 +1,4 @@
-"""Comparisons of tensors, and the causes that a tensor tells."""
+"""Comparisons of tensors, and causes of wrong tensors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from labkit.checks.compare import refuse_blank, show, told, told_apart, why_none
+from labkit.checks.compare import difference_of, joined, refuse_blank, show, why_none
 from labkit.checks.core import Wrong
 
 # Largest difference that rounding alone explains, by dtype of the answer.
@@ -46,7 +46,7 @@ def expect_tensor(
         index = tuple(wrong.nonzero()[0].tolist())
         raise Wrong(
             what,
-            **told_apart(expected[index], tensor[index]),
+            **difference_of(expected[index], tensor[index]),
             where=f"index {list(index)}" if index else "",
             why=why,
         )
@@ -86,7 +86,7 @@ def wanted_tokens(value: Any, shape: Sequence[int], vocab_size: int) -> None:
 
 
 def slip_in_tensors(got: Any, slips: Slips, *arguments: Any, within: float = 1e-4) -> str:
-    """What is said of a tensor: the slips that give it from the same arguments."""
+    """The sentences for a tensor: the slips that give it from the same arguments."""
     if not isinstance(got, Tensor) or not got.is_floating_point():
         return ""
 
@@ -96,4 +96,4 @@ def slip_in_tensors(got: Any, slips: Slips, *arguments: Any, within: float = 1e-
             got.float(), one.float(), rtol=within, atol=within
         )
 
-    return told(sentence for sentence, slip in slips.items() if agrees(slip))
+    return joined(sentence for sentence, slip in slips.items() if agrees(slip))

@@ -1,7 +1,7 @@
-"""Claims that cannot be judged: a crash comes before them, or a mistake that is told already.
+"""Claims that cannot be judged, because of a crash or a mistake that is already reported.
 
-A crash or a mistake often fails many checks of an exercise. It is told once, with one cross; the
-other checks are not judged until it is mended. No points change: what is not judged earns none.
+A crash or a mistake often fails many checks of an exercise. It is reported once, with one cross.
+The other checks are not judged until it is fixed. No points change: what is not judged earns none.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def is_stop(finding: Any) -> bool:
 
 
 def mistake_of(finding: Any) -> str:
-    """What a message says in whichever case: an error, the cause at its end, or all of it."""
+    """The mistake that a message names: an error, the cause at its end, or all of the message."""
     _, raised, error = finding.message.partition(RAISED)
     cause = finding.cause.rstrip(".")
     is_named = cause and (is_stop(finding) or finding.message.rstrip(".").endswith(cause))

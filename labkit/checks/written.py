@@ -44,7 +44,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WrittenQuestion:
     """A written question.
 
     lines: digests of the lines that only this question has; start: the place before which its cell
@@ -79,7 +79,7 @@ def digests_of(text: str) -> frozenset[str]:
 
 
 def pieces_beside(
-    cells: Sequence[Seen], questions: Sequence[Question], handed_out: Collection[str]
+    cells: Sequence[Seen], questions: Sequence[WrittenQuestion], handed_out: Collection[str]
 ) -> dict[str, list[Piece]]:
     """By question, the student's text that is not in its cell, in order; only where there is some.
 
@@ -104,7 +104,7 @@ class _Search:
             self._digests[line] = _digest(line)
         return self._digests[line]
 
-    def of(self, questions: Sequence[Question]) -> dict[str, list[Piece]]:
+    def of(self, questions: Sequence[WrittenQuestion]) -> dict[str, list[Piece]]:
         starts = {each.name: self._starts(each) for each in questions}
         empty = {each.name for each in questions if self._is_empty(each)}
         found = {each.name: self._near(each, starts[each.name], each.name in empty)
@@ -117,11 +117,11 @@ class _Search:
                 found[nearest].append(Piece(i, cell.source.strip(), is_far=True))
         return {name: pieces for name, pieces in found.items() if pieces}
 
-    def _is_empty(self, question: Question) -> bool:
+    def _is_empty(self, question: WrittenQuestion) -> bool:
         own = [self._cells[i].source for i in self._places.get(question.name, ())]
         return all(is_unwritten(text, question.stub) for text in own)
 
-    def _starts(self, question: Question) -> list[int]:
+    def _starts(self, question: WrittenQuestion) -> list[int]:
         """Where the answer is, or else its question, or else where both should be."""
         if question.name in self._places:
             return self._places[question.name]
@@ -129,7 +129,7 @@ class _Search:
                    if not cell.is_code and self._last_line_of(question, cell.source)]  # fmt: skip
         return telling[:1] or ([] if question.start is None else [question.start - 1])
 
-    def _near(self, question: Question, starts: list[int], is_empty: bool) -> list[Piece]:
+    def _near(self, question: WrittenQuestion, starts: list[int], is_empty: bool) -> list[Piece]:
         pieces = {}
         for start in starts:
             is_there = question.name in self._places
@@ -140,7 +140,7 @@ class _Search:
                     pieces[each.place] = each
         return [pieces[place] for place in sorted(pieces)]
 
-    def _in_question(self, question: Question, place: int) -> Iterator[Piece]:
+    def _in_question(self, question: WrittenQuestion, place: int) -> Iterator[Piece]:
         """What follows a question in the cell that holds it, and in which its answer may be."""
         cell = self._cells[place]
         lines = cell.source.splitlines()
@@ -149,7 +149,9 @@ class _Search:
         if not cell.is_code and text and (after or not cell.name):
             yield Piece(place, text)
 
-    def _along(self, question: Question, start: int, step: int, is_empty: bool) -> Iterator[Piece]:
+    def _along(
+        self, question: WrittenQuestion, start: int, step: int, is_empty: bool
+    ) -> Iterator[Piece]:
         """The pieces from an answer's cell to the next one that was handed out."""
         place = start + step
         while 0 <= place < len(self._cells):
@@ -181,7 +183,7 @@ class _Search:
         text = "\n".join(own).strip()
         return "" if is_unwritten(text) else text
 
-    def _last_line_of(self, question: Question, source: str) -> int:
+    def _last_line_of(self, question: WrittenQuestion, source: str) -> int:
         """The number of the last line that is the question's; 0 if none is."""
         found = [n for n, line in enumerate(source.splitlines(), start=1)
                  if _is_telling(line) and self._digest(line) in question.lines]  # fmt: skip
@@ -235,6 +237,6 @@ def _digest(line: str) -> str:
 
 
 def begins(text: str, most: int = 40) -> str:
-    """The first words of a text, to tell it by."""
+    """The first words of a text, as its name."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[:most].rsplit(" ", 1)[0] + " ..."

@@ -1,11 +1,11 @@
-"""Where the KV caches of a decoder lie: made once, never moved, cut by moving a number.
+"""The memory of a decoder's KV caches: made once, never moved; a rewind changes only a length.
 
 What holds, after every call of a decoder:
-1. A token's position is the number of tokens before it in its sequence; nobody passes positions.
+1. A token's position is the number of tokens before it in its sequence; no caller passes positions.
 2. The keys and values of position i lie at index i. A step over T tokens of a sequence that has n
    writes to n up to n + T, in every layer, and nowhere else.
 3. A new token sees the positions up to its own, and none after.
-4. What lies beyond a sequence's length has no influence, whatever it is.
+4. Values beyond a sequence's length have no influence.
 5. Each sequence has its own length, and no influence on another.
 6. `forward` leaves the lengths as they are; `feed` adds T to each.
 7. Tokens that do not fit are refused by `feed`, and nothing has changed then.

@@ -82,7 +82,7 @@ class EngineModel:
     """A decoder as `labkit.models.sampling.CachedModel`, by a batch of one."""
 
     def __init__(self, decoder: Decoder) -> None:
-        """With an empty cache: what the arena held is forgotten."""
+        """Start with an empty cache: the arena's contents are dropped."""
         self.vocab_size: int = decoder.shape.vocab_size
         self._batch = EngineBatch(decoder)
         self.feeds_s = self._batch.feeds_s

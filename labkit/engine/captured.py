@@ -1,4 +1,4 @@
-"""Whole steps as CUDA graphs: what the host launches is one thing, however many kernels are in it.
+"""Whole steps as CUDA graphs: the host launches one graph instead of many kernels.
 
 All that a step reads and writes stays where it was when the step was captured: tokens, lengths of
 the caches, the block's outcome. The host replays, and looks at the device once per block.
@@ -18,10 +18,10 @@ from labkit.engine.sampling import Warp
 
 @torch.inference_mode()
 def captured(step: Callable[[], None]) -> Callable[[], None]:
-    """The step as a graph; it is run twice before, to make what is made only once.
+    """The step as a graph. Two warm-up runs before it do all one-time work.
 
-    What it changes has to be set again afterwards. The tensors that it reads live as long as the
-    graph does. Raises: what a step raises; the stream is then the one from before.
+    Values that the step changes have to be set again. The tensors that it reads live as long as the
+    graph does. Raises: the exceptions of the step; the stream is then the earlier one.
     """
     for _ in range(2):
         step()
@@ -42,7 +42,7 @@ def captured(step: Callable[[], None]) -> Callable[[], None]:
 
 
 def replayed(step: Callable[[], None], decoder: Decoder) -> Callable[[], None]:
-    """The step as a graph, or as it is where the decoder's kernels cannot be captured."""
+    """The step as a graph, or unchanged if the decoder's kernels cannot be captured."""
     return captured(step) if decoder.can_capture else step
 
 
@@ -77,7 +77,7 @@ class Autoregression:
         self.last.copy_(token)
 
     def run(self, last: int, n_tokens: int) -> list[int]:
-        """n_tokens tokens after `last`, which comes after what the cache holds."""
+        """Make n_tokens tokens after `last`, the token after those in the cache."""
         self.last.fill_(last)
         self._n_made.zero_()
         for _ in range(n_tokens):
@@ -151,7 +151,7 @@ class Speculation:
         return torch.cat(tokens)
 
     def begin(self, last: int) -> None:
-        """Start behind what the caches hold, with a token that they do not."""
+        """Start after the tokens in the caches, with a token that is not in them."""
         self.last.fill_(last)
         self._n_blocks.zero_()
         self._is_behind = False

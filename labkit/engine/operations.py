@@ -1,4 +1,4 @@
-"""What a decoder's layers are made of, in PyTorch: the reference for every faster form.
+"""The operations of a decoder's layers, in PyTorch: the reference for every faster form.
 
 Rows of all matrices here are tokens: B sequences with T new tokens each, sequence by sequence.
 """
@@ -143,8 +143,8 @@ class Attention:
 class WholeArenaAttention(Attention):
     """The same without ever waiting for the device: steps of it can be captured as a CUDA graph.
 
-    How long the texts are is not looked up, so the queries meet the whole arena, and a mask leaves
-    out what is empty. That reads more than is needed.
+    It does not look up the lengths: the queries see the whole arena, and a mask hides empty places.
+    So it reads more than needed.
     """
 
     def places(self, lengths: Tensor, n_new: int, cos: Tensor, sin: Tensor) -> Places:

@@ -1,8 +1,8 @@
-"""Where the time of a block goes: drafting, verifying, accepting, and the caches.
+"""The times of a block's parts: drafting, verifying, accepting, and the caches.
 
-A stopwatch is told when a part has ended. On a GPU it leaves CUDA events between the kernels and
-waits for nothing; recorded while a step is captured, they are part of the graph and take the time
-again at each replay.
+A stopwatch gets a call when a part has ended. On a GPU it leaves CUDA events between the kernels
+and waits for nothing. Events recorded while a step is captured are part of the graph, and take the
+time again at each replay.
 """
 
 from dataclasses import dataclass, field

@@ -128,10 +128,10 @@ def _log_probs(logits: Tensor, tokens: Tensor) -> Tensor:
 
 
 def left_over(n_kept: Tensor, draft_logits: Tensor, target_logits: Tensor) -> Tensor:
-    """Logits (1 V) of the token after n_kept drafted ones: what the target has beyond the draft.
+    """Logits (1 V) of the token after n_kept drafted ones: the target minus the draft.
 
-    After the last drafted token the draft says nothing, and all of the target is left; so it is
-    where rounding has left nothing.
+    After the last drafted token there is no draft, so this is the target. It is also the target if
+    rounding leaves nothing.
     """
     n_drafted = len(draft_logits)
     target = target_logits.index_select(0, n_kept).float().softmax(dim=-1)

@@ -154,7 +154,7 @@ class _Scratch:
         self.done = torch.zeros(n_rows, dtype=torch.int32, device=device)
 
     def plan(self) -> dict[str, int]:
-        """What is fixed when a kernel is compiled."""
+        """The constants of a compiled kernel."""
         n_places = triton.next_power_of_2(self.n_programs)
         return {"PROGRAMS": n_places, "BLOCK": RACE_BLOCK, "num_warps": N_WARPS}
 

@@ -166,7 +166,7 @@ class Attention:
         self._scratch: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
 
     def places(self, lengths: Tensor, n_new: int, cos: Tensor, sin: Tensor) -> tuple:
-        """What the kernel needs to know of it: where new tokens stand it finds out itself."""
+        """The data for the kernel; it finds the places of new tokens itself."""
         return lengths, cos, sin
 
     def __call__(

@@ -103,7 +103,7 @@ def _forward(
 
 
 def plan_for(head_dim: int, device: torch.device) -> Plan:
-    """What was fastest on an H200; smaller tiles where the chip has less room."""
+    """The fastest settings on an H200; smaller tiles if the chip has less memory."""
     if device.type == "cuda" and torch.cuda.get_device_capability(device) < (9, 0):
         return SMALL
     return NARROW if head_dim <= 64 else WIDE

@@ -1,4 +1,4 @@
-"""Matrix times a few vectors in Triton: what a decode step spends its time on.
+"""Matrix times a few vectors in Triton: this takes most of the time of a decode step.
 
 A step reads every weight once, and has a handful of rows to multiply it with. So the kernel streams
 rows of the matrix and keeps the vectors at hand. Root-mean-square norms need no pass of their own:

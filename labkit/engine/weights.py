@@ -1,4 +1,4 @@
-"""What a decoder is made of: its sizes, its weights as few large matrices, its rotary angles."""
+"""The parts of a decoder: its sizes, its weights as a few large matrices, its rotary angles."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def scaled(matrix: Tensor, scale: Tensor) -> Tensor:
 
 
 def laid_out(matrix: Tensor) -> Tensor:
-    """The matrix as it is read fastest: on a CPU column by column, for MKL with few vectors."""
+    """The matrix in its fastest layout: on a CPU column by column, for MKL with few vectors."""
     return matrix if matrix.is_cuda else matrix.t().contiguous().t()
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 
 def of_each_lab(module: str, name: str) -> Iterator[Any]:
-    """What `labkit.labs.<lab>.<module>` calls `name`, of each lab that has it, by the labs' names.
+    """The value of `name` in `labkit.labs.<lab>.<module>`, for each lab that has it.
 
-    A lab needs no entry in a list: EXPERIMENTS in its `experiments` are what `labkit measure`
-    finds, and figures_of in its `figures` is what `labkit figures` calls.
+    A lab needs no entry in a list: `labkit measure` finds EXPERIMENTS in its `experiments`, and
+    `labkit figures` calls figures_of in its `figures`.
     """
     for lab in iter_modules(__path__, f"{__name__}."):
         if lab.ispkg and find_spec(path := f"{lab.name}.{module}"):

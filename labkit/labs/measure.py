@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Measure; returns the exit status. What is measured stays, whatever happens after."""
+    """Measure; returns the exit status. Measured rows stay, even after a later error."""
     if args.experiments[0] == "check":
         return check(args.experiments[1:])
     from labkit.measuring.bench import Bench

@@ -1,4 +1,4 @@
-"""What is wrong with a record that others will read: samples, provenance, drift, physics."""
+"""The faults of a record, before others read it: samples, provenance, drift, physics."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator

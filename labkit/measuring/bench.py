@@ -31,7 +31,7 @@ class Bench:
     calibrator: "Calibrator | None" = None
 
     def least(self, run_s: float) -> int:
-        """How many runs of so many seconds are kept at least."""
+        """The least number of runs to keep, if a run takes run_s seconds."""
         return least_samples(run_s) if self.calibrator else 2
 
     def save(self, row: Row) -> None:
@@ -53,6 +53,6 @@ class Bench:
 
 
 def roofline(bench: Bench) -> None:
-    """What the machine can do: the measured roofline, its memory, its name in the fact table."""
+    """Measure the machine: its roofline, its memory, its name in the fact table."""
     for row in roofline_rows(bench.profile, bench.recorder.is_done):
         bench.recorder.save(row)

@@ -1,4 +1,4 @@
-"""The machine behind a record: what was measured there, and what nothing of its kind exceeds."""
+"""The machine of a record: its measured roofline, and the upper limits of its kind."""
 
 from dataclasses import replace
 
@@ -26,9 +26,9 @@ def machine_of(record: Record) -> tuple[Roofline, int | None]:
 
 
 def roofline_of(record: Record) -> Roofline:
-    """The machine that a record is from, to predict times by: what was measured beside its rows.
+    """The measured machine of a record, to predict times.
 
-    That is what programs reach, so a floor by it may be beaten by a little: `machine_of` judges.
+    A program may be slightly faster than this predicts. To judge rows, use `machine_of`.
     Raises: ValueError if the record has no row "roofline", or one that does not say enough.
     """
     counts = _roofline_row(record).counts
@@ -47,7 +47,7 @@ def knows_machine(record: Record) -> bool:
 
 
 def bound_of(machine: Roofline) -> Roofline:
-    """What no program exceeds on a card of the table, in any dtype; another machine as it is.
+    """The upper limits of a card of the table, for every dtype; any other machine unchanged.
 
     Products in float32 may go through TF32, at half the rate of 16 bits, on the cards that have
     bfloat16: both came with sm_80. A dtype without hardware is emulated by one that has some.
@@ -60,8 +60,8 @@ def bound_of(machine: Roofline) -> Roofline:
     return replace(machine, peaks=peaks)
 
 
-def any_like(provenance: Provenance) -> Roofline:
-    """What no machine exceeds that has a driver for a GPU, or a processor with so many threads."""
+def limits_of(provenance: Provenance) -> Roofline:
+    """Upper limits: of any GPU if there is a driver, else of a CPU with this many threads."""
     if provenance.driver:
         return ANY_GPU
     return replace(ANY_CPU, peaks=dict.fromkeys(BYTES, provenance.n_threads * CORE_PEAK))

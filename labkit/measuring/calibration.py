@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from labkit.measuring.records import Record, Row
 
-DRIFT = 0.10  # beyond this a row is told apart, and should be measured again
+DRIFT = 0.10  # a row with a larger drift is marked, and should be measured again
 N_TIMES = 5
 SIZES = {"cpu": (384, 8, 400), "cuda": (2048, 64, 400)}  # of the products, and how many of each
 

@@ -1,4 +1,4 @@
-"""The device under a measurement: waiting for it, its memory, and rows of what had no room there.
+"""The device of a measurement: waiting for it, its memory, and rows of runs without room.
 
 Every experiment of every lab measures inside of `rows_in_room`: none has to know how memory ends.
 
@@ -31,7 +31,7 @@ _REASON = re.compile(r"(CUDA out of memory\W )?.*?(\.(?=\s)|$)", re.MULTILINE)  
 
 
 def free_device_memory() -> None:
-    """Give back the GPU's memory that nothing holds any more.
+    """Release the GPU memory that is no longer used.
 
     Python gives back that of a CPU by itself; to look for all of it at once takes 0.3 s.
     """
@@ -74,7 +74,7 @@ def cut_memory_to(gigabytes: float) -> None:
 
 
 def out_of_memory_as_one(run: Callable[[], Any]) -> Any:
-    """What run() gives; all ways to run out of memory become a MemoryError.
+    """The result of run(); every kind of out-of-memory error becomes a MemoryError.
 
     It holds nothing of the run: what the run had is free, unless something else refers to it.
     Raises: MemoryError; any other error as it is.

@@ -1,4 +1,4 @@
-"""The machine at hand against the fact table, and what it reaches: checks, a measured roofline."""
+"""This machine: its check against the fact table, and its measured roofline."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Card:
 
     @property
     def fact_name(self) -> str | None:
-        """Its name in the table of GPUs; None if the table does not have it."""
+        """The name in the table of GPUs; None if the table does not have it."""
         return match_gpu(self.name, self.memory_bytes)
 
     @property
@@ -103,7 +103,7 @@ def kit_version() -> str:
 
 
 def ready() -> str:
-    """What a set-up cell ends with: versions and device; and what keeps a GPU from being used."""
+    """The end of a set-up cell: show versions and device, and why a GPU is not used."""
     import torch
 
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
@@ -214,7 +214,7 @@ def device_for(n_bytes: float) -> str:
 
 
 def available_memory_bytes(device: str) -> int | None:
-    """Bytes that a new model could take on a device now; None where that cannot be known.
+    """Bytes that a new model could take on a device now; None if unknown.
 
     On a GPU that is what the driver has left and what torch holds without using it.
     """

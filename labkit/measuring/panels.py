@@ -1,4 +1,4 @@
-"""What the figures of several labs draw alike: axes, titles, names of lines, times with spreads."""
+"""Parts that the figures of several labs share: axes, titles, line names, times with spreads."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ def panels(
 ) -> Iterator[tuple[CourseFigure, numpy.ndarray]]:
     """A figure in the style of the course and its grid of axes, to draw on; closed afterwards.
 
-    shared: what else `plt.subplots` is told, such as sharey.
+    shared: other arguments of `plt.subplots`, such as sharey.
     """
     shared = {"layout": "constrained", **shared}
     with course_style():

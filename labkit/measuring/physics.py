@@ -1,4 +1,4 @@
-"""The physics gate: which measured rows cannot be, and why, in a sentence each.
+"""The physics gate: a sentence for each measured row that is impossible.
 
 A row is refused only for what no machine of its kind could do, so an honest row is never refused:
 the floors count only bytes beyond what a processor's caches may hold. A roofline that was measured
@@ -6,7 +6,7 @@ is no bound: on a busy machine the next run may be faster. So a machine without 
 held against what any machine of its kind stays below.
 """
 
-from labkit.measuring.bounds import any_like, bound_of, knows_machine, machine_of
+from labkit.measuring.bounds import bound_of, knows_machine, limits_of, machine_of
 from labkit.measuring.records import OUT_OF_MEMORY, Record, Row
 from labkit.measuring.roofline import (
     BYTES,
@@ -56,13 +56,13 @@ def implausible(
 
 
 def refusals(record: Record) -> list[str]:
-    """What is impossible in a whole record, each sentence naming its row.
+    """All that is impossible in a record; each sentence names its row.
 
     For a model without facts there are no floors, and no weights to hold memory against; its clocks
     are compared all the same, and its times with one another. A dtype without hardware is emulated,
     which is slow: the fastest dtype bounds it.
     """
-    machine, memory_bytes = any_like(record.provenance), None
+    machine, memory_bytes = limits_of(record.provenance), None
     if knows_machine(record):
         measured, memory_bytes = machine_of(record)
         machine = bound_of(measured) if measured.name in gpus() else machine
@@ -79,7 +79,7 @@ def refusals(record: Record) -> list[str]:
 
 
 def _series_of(record: Record, machine: Roofline) -> list[str]:
-    """What the rows of a record contradict in one another."""
+    """The contradictions between rows of a record."""
     dtype, found = record.provenance.dtype, implausible_series(record.rows)
     for model in dict.fromkeys(row.model for row in record.rows):
         if has_facts(model) and dtype in machine.peaks:
@@ -89,7 +89,7 @@ def _series_of(record: Record, machine: Roofline) -> list[str]:
 
 
 def least_time_s(row: Row, model: ModelWork | str, machine: Roofline | str, dtype: str) -> float:
-    """Seconds that what a row ran takes at least: the floors of all its passes, added up.
+    """The least seconds of a row's run: the sum of the floors of all its passes.
 
     Bytes that a processor's caches may hold are not counted, for they may not have to move.
     """
@@ -177,7 +177,7 @@ def _cache_bytes(work: ModelWork, n_tokens: int, batch_size: int, width: int) ->
 
 
 def _wrong_by_itself(row: Row, memory_bytes: int | None) -> list[str]:
-    """What a row contradicts without any model: its own clocks, and the machine's memory."""
+    """The contradictions of a row without any model: its clocks, and the machine's memory."""
     found = []
     if memory_bytes is not None and (row.peak_bytes or 0) > memory_bytes:
         found.append(

@@ -142,7 +142,7 @@ Drawing = Callable[[], CourseFigure]
 
 @contextmanager
 def course_style(**settings: Any) -> Iterator[None]:
-    """Draw what is inside in the style of the course, and leave matplotlib's settings as before."""
+    """Draw the figures inside in the style of the course; matplotlib's settings do not change."""
     with plt.rc_context(STYLE | settings):
         yield
 
@@ -217,7 +217,7 @@ def _image(png: bytes, alt: str, look: str) -> str:
 
 
 def _frame(axes: Axes) -> tuple:
-    """Where axes lie, and what they span."""
+    """The place of axes in the figure, and their ranges."""
     ends = *axes.get_position().bounds, *axes.get_xlim(), *axes.get_ylim()
     return tuple(f"{end:.6g}" for end in ends)
 

@@ -42,7 +42,7 @@ PAIRS = {  # target and draft, by the name that `labkit.zoo.load_pair` takes
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a lab runs on one class of machine.
+    """The models and sizes of the labs on one class of machine.
 
     roles: the model of each of `ROLES`. pairs: names of `PAIRS`, in the order of the handout's
     table. All lengths are in tokens.
@@ -171,7 +171,7 @@ def profile(name: str | None = None) -> Profile:
 
 
 def short(profile: Profile) -> Profile:
-    """The same with the handout's table rows only, and few repeats: what a lab has time for."""
+    """The same with only the table rows of the handout, and few repeats, to save time in a lab."""
     on_cpu = profile.device == "cpu"
     return replace(
         profile,

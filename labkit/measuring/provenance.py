@@ -81,8 +81,8 @@ def has_commit(commit: str) -> bool:
     if not re.fullmatch("[0-9a-f]{8,40}", commit):
         return False
     git = ("git", "-C", str(ROOT))
-    is_whole = (ROOT / ".git").exists() and _said(*git, "rev-parse", "--is-shallow-repository")
-    return is_whole != "false" or _said(*git, "cat-file", "-t", commit) == "commit"
+    is_whole = (ROOT / ".git").exists() and _output_of(*git, "rev-parse", "--is-shallow-repository")
+    return is_whole != "false" or _output_of(*git, "cat-file", "-t", commit) == "commit"
 
 
 def _commit() -> str:
@@ -92,8 +92,8 @@ def _commit() -> str:
     """
     if not (ROOT / ".git").exists():
         return kit_version() if "+" in kit_version() else ""
-    commit = _said("git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD")
-    changes = _said("git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no")
+    commit = _output_of("git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD")
+    changes = _output_of("git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no")
     return commit + ("+changed" if commit and changes else "")
 
 
@@ -109,11 +109,11 @@ def _cpu_clock() -> str:
 
 def _from_driver(field: str) -> str:
     query = ("nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader", "--id=0")
-    return _said(*query) or "unknown"
+    return _output_of(*query) or "unknown"
 
 
-def _said(*command: str) -> str:
-    """What a program prints; empty if it cannot be run."""
+def _output_of(*command: str) -> str:
+    """The output of a program; empty if it cannot be run."""
     import subprocess
 
     try:

@@ -31,7 +31,7 @@ IsDone = Callable[[tuple], bool]  # whether the row with this key has been measu
 class Row:
     """One measured point: what was run, and every sample of its time.
 
-    Lengths are in tokens. setting: what tells this point from another with the same numbers ("round
+    Lengths are in tokens. setting: separates this point from others with the same numbers ("round
     2", "half offloaded"). events_s: the same runs by CUDA events. counts: what was counted rather
     than timed ("prefill_tokens"). calibration_s: a fixed computation before and after; see
     `calibration`. outcome: "ok", "out of memory" or another word or two.
@@ -73,7 +73,7 @@ class Row:
             )
 
     def __str__(self) -> str:
-        """What was run, in words."""
+        """The run, in words."""
         sizes = f"batch {self.batch_size}, {self.n_input} in, {self.n_new} new"
         how = "" if self.use_cache or not self.n_new else "without cache"
         return ", ".join(filter(None, (self.experiment, self.model, self.setting, sizes, how)))
@@ -89,7 +89,7 @@ class Row:
 
     @property
     def key(self) -> tuple:
-        """What was run: two rows with the same key measure the same point."""
+        """The point of the run: two rows with the same key measure the same point."""
         sizes = (self.batch_size, self.n_input, self.n_new, self.use_cache)
         return (self.experiment, self.model, *sizes, self.setting)
 
@@ -117,7 +117,7 @@ class Row:
 
 
 def least_samples(run_s: float) -> int:
-    """How many samples a point of a record needs whose run takes so many seconds."""
+    """The least number of samples of a point, by the seconds of a run."""
     return N_SAMPLES if run_s < LONG_RUN_S else N_LONG
 
 
@@ -131,7 +131,7 @@ def middle_half(samples: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a file holds. Where a point was measured twice, the later row is the one that counts."""
+    """The rows of a file. If a point was measured twice, the later row counts."""
 
     provenance: Provenance
     rows: tuple[Row, ...]
@@ -189,7 +189,7 @@ class Recorder:
         return read_record(self.path)
 
     def __str__(self) -> str:
-        """How many rows the file has; where some ran out of memory, what to do about it."""
+        """The number of rows; if some ran out of memory, what to do."""
         rows = self.record().rows
         n_lost = sum(row.outcome == OUT_OF_MEMORY for row in rows)
         line = f"{self.path.name}: {len(rows)} rows"

@@ -1,8 +1,8 @@
 """How fast can it possibly be? Floors of time, from what must be moved and what must be computed.
 
-A machine moves so many bytes and computes so many FLOPs per second, and no program beats either:
-a pass over a model takes at least the longer of the two times. Which one it is depends on the FLOPs
-done per byte moved; where the two are equal is the machine's ridge point.
+A machine has a limit of bytes moved per second and one of FLOPs per second. A pass over a model
+takes at least the longer of the two times. Which one is longer depends on the FLOPs per byte moved;
+at the machine's ridge point the two are equal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PEAKS = {  # dtype: its column in the table of GPUs
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """What a machine can do at best, from a data sheet (`of`) or measured (`hardware`).
+    """The limits of a machine, from a data sheet (`of`) or measured (`hardware`).
 
     bandwidth: bytes per second between its memory and its processors. peaks: FLOP per second by
     dtype, dense matrices (float32 without TF32); a dtype without hardware is absent.
@@ -91,7 +91,7 @@ def ridge_point(machine: Roofline | str, dtype: str = "float16") -> float:
 
 @dataclass(frozen=True, slots=True)
 class ModelWork:
-    """What a pass over a model moves and computes, as far as it cannot be avoided.
+    """The bytes that a pass over a model has to move, and the FLOPs that it has to compute.
 
     n_block_params: parameters of the layers, which every token meets; embeddings and the output
     head are not among them. n_window_layers see only the last `window` tokens.

@@ -39,7 +39,7 @@ def too_short_for_the_prompt(
 ) -> list[str]:
     """Rows whose longer prompt adds less time than computing it takes at least.
 
-    machine: what nothing of its kind exceeds. Rows of a series make equally many new tokens, and a
+    machine: the upper limits of its kind. Rows of a series make equally many new tokens, and a
     step with a longer cache is no faster. So a longer prompt adds the time of its own prefill, less
     that of the shorter prompt, which takes about a step where reading the weights limits it.
     """

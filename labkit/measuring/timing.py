@@ -75,7 +75,7 @@ def with_time_left(steps: Sequence[T], title: str, unit: str) -> Iterable[T]:
 
 
 def machine(device: str) -> str:
-    """What a measurement was made on, for the caption of its figure."""
+    """The machine of a measurement, for the caption of its figure."""
     if device.startswith("cuda"):
         name = torch.cuda.get_device_name()
     else:

@@ -1,4 +1,4 @@
-"""What the samplers ask of their arguments, and where a text ends."""
+"""The conditions of the samplers on their arguments, and the end of a text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -
 def check_start(
     prompt: Sequence[int], n_new: int, target: Any, draft: Any = None, gamma: Any = 1
 ) -> None:
-    """Raise ValueError if generation cannot start: what the samplers' docstrings list.
+    """Raise ValueError if generation cannot start, as the samplers' docstrings list.
 
     A callable gamma passes, and so does the absence of a draft.
     """

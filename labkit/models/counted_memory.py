@@ -1,4 +1,4 @@
-"""A memory that counts: large arrays far away, tiles of them on the chip.
+"""A memory that counts: large arrays in slow memory, tiles of them on the chip.
 
 A program on a GPU computes on what lies in the chip's small, fast memory (SRAM), and moves that to
 and from the large, slow one (HBM) tile by tile. Here both are counted, and the small one refuses
@@ -151,7 +151,7 @@ def attention_memory(
     sram_bytes: int | None = None,
     more: Mapping[str, Tensor] | None = None,
 ) -> Memory:
-    """Memory for attention of one head: Q, K and V (N D), and room for whatever is computed.
+    """Memory for attention of one head: Q, K and V (N D), and room for all results.
 
     The room: O, dQ, dK, dV (N D) and S, P, dP, dS (N N) like the queries; l, m, L, D (N,) in
     float32. It holds NaN until it is written. more: further arrays, such as dO.

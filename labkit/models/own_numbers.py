@@ -6,12 +6,12 @@ MAX_ID_CHARS = 100
 
 
 def own_random(student_id: str, item: str) -> random.Random:
-    """Chance that is always the same for one student and one item, and nobody else's."""
+    """A random generator that depends only on the student and the item."""
     return random.Random(f"{folded(student_id)}:{item}")
 
 
 def folded(student_id: str) -> str:
-    """A student id as it is compared: capitals and spaces around it do not matter."""
+    """A student id for comparison, without spaces around it and in one case."""
     return printable(student_id.strip().casefold()[:MAX_ID_CHARS])
 
 

@@ -1,4 +1,4 @@
-"""What the samplers of lab 6 work with: models with a cache, records of blocks, and a draw."""
+"""The tools of lab 6's samplers: models with a cache, records of blocks, and a draw."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

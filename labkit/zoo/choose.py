@@ -132,7 +132,7 @@ def origin(name: str | Path, weights: str) -> Origin:
         from labkit.zoo import hub
 
         return Origin(str(name), "hub", hub.fetch(str(name), instead(str(name))))
-    facts_of(str(name))  # raises for a name that nobody knows
+    facts_of(str(name))  # raises for an unknown name
     if weights == "random":
         return Origin(str(name), "random", note="random weights: its text is noise.")
     return _cached_or_random(str(name))

@@ -71,7 +71,7 @@ def _not_shipped(name: str, what: str) -> str:
 
 
 def missing_files(folder: Path) -> list[str]:
-    """What a folder lacks to be a model with its tokenizer; a dangling link counts as lacking."""
+    """The files that a folder lacks for a model and its tokenizer; broken links are missing."""
     missing = [] if (folder / "config.json").is_file() else ["config.json"]
     if not any((folder / name).is_file() for name in _TOKENIZER_FILES):
         missing.append(_TOKENIZER_FILES[0])
@@ -137,7 +137,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 @contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """Turn what the libraries raise for unreadable files into DamagedModel."""
+    """Turn the libraries' errors for unreadable files into DamagedModel."""
     from safetensors import SafetensorError
 
     try:

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub: what its cache on this machine holds, and fetching, if asked.
+"""Models of the Hugging Face hub: read its cache on this machine, and download on request.
 
 No text that comes back from the hub, and no header, is ever shown: only our own words for what
 happened. A token is left to huggingface_hub, which reads it from its own places.

@@ -104,7 +104,7 @@ def _seed(place: torch.device, seed: int) -> None:
 
 
 def differences(name: str, model: PreTrainedModel) -> list[str]:
-    """Where a loaded model is not what the facts say, one sentence each; none for other models."""
+    """A sentence for each difference between a loaded model and the facts, if it has facts."""
     if not has_facts(name):
         return []
     facts = facts_of(name)

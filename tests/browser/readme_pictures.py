@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from autograder.builder.source import find_lab
-from autograder.grading.grade import Run, grade
+from autograder.grading.grade import GradingSettings, grade
 from autograder.places import REPOSITORY
 from autograder.practice.classes import write_practice_class
 from labkit.checks import Checker
@@ -46,7 +46,7 @@ def report_page(folder: Path) -> str:
     """The address of the report of the class to practise on."""
     lab = find_lab("memory")
     submissions, roster, policy = write_practice_class(lab, folder / "class")
-    grade(lab, submissions, folder / "out", Run(2, 0, policy, roster=roster))
+    grade(lab, submissions, folder / "out", GradingSettings(2, 0, policy, roster=roster))
     return (folder / "out/report.html").as_uri()
 
 

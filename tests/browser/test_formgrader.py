@@ -12,7 +12,7 @@ from autograder.builder.source import find_lab
 from autograder.desk.answers import Answers
 from autograder.desk.tables import Tables
 from autograder.exports import Order, export
-from autograder.grading.grade import Run, grade
+from autograder.grading.grade import GradingSettings, grade
 from autograder.grading.regrade import plan_regrade
 from tests.sample_class import samples_of
 from tests.sample_class.demo import grade_class
@@ -24,7 +24,7 @@ STUDENTS = ("ada", "carol", "ida")
 @pytest.fixture(scope="module")
 def course(warm_slots, tmp_path_factory):
     out = tmp_path_factory.mktemp("formgrader")
-    grade_class(samples_of(LAB, STUDENTS), out, Run(seed=0))
+    grade_class(samples_of(LAB, STUDENTS), out, GradingSettings(seed=0))
     return out / "course"
 
 
@@ -116,9 +116,9 @@ def test_a_mark_typed_in_formgrader_is_exported_and_outlives_regrading(
     page.close()
     assert exported(course)[0]["ada"] == "11.25"
     out, memory = course.parent, find_lab(LAB)
-    plan_regrade(memory, out / "submissions", out, "kv_table", Run()).write()
+    plan_regrade(memory, out / "submissions", out, "kv_table", GradingSettings()).write()
     assert exported(course)[0]["ada"] == "11.25"
-    grade(memory, out / "submissions", out, Run(seed=1))
+    grade(memory, out / "submissions", out, GradingSettings(seed=1))
     assert exported(course)[0]["ada"] == "11.25"
     feedback = (out / "feedback" / LAB / "ada.html").read_text(encoding="utf-8")
     assert "Say what the unknown is." in feedback
@@ -160,7 +160,12 @@ def test_a_mark_of_the_desk_agrees_in_formgrader_and_in_every_export(address, br
 def test_names_come_from_the_roster(address, browser, course):
     roster = course.parent / "class.csv"
     roster.write_text('Name,ID\n"Adler, Ada",ada\nCarol Chen,carol\n', encoding="utf-8")
-    grade(find_lab(LAB), course.parent / "submissions", course.parent, Run(seed=0, roster=roster))
+    grade(
+        find_lab(LAB),
+        course.parent / "submissions",
+        course.parent,
+        GradingSettings(seed=0, roster=roster),
+    )
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     shown = "\n".join(rows(page, f"{address}/formgrader/manage_submissions/{LAB}"))
     assert "Adler, Ada" in shown

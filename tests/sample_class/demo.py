@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autograder.builder.course import build_course, stale_files
 from autograder.builder.source import read_labs
-from autograder.grading.grade import Run, grade
+from autograder.grading.grade import GradingSettings, grade
 from autograder.judging.jobs import Limits
 from autograder.practice import Sample
 from autograder.record.log import read_results
@@ -19,7 +19,9 @@ from autograder.record.results import Result
 from tests.sample_class import sample_class
 
 OUT = Path("build/demo")
-RUN = Run(jobs=os.cpu_count() or 1, seed=0, limits=Limits(cell_s=4, check_s=8, cells_s=60))
+RUN = GradingSettings(
+    jobs=os.cpu_count() or 1, seed=0, limits=Limits(cell_s=4, check_s=8, cells_s=60)
+)
 
 
 def main() -> int:
@@ -39,7 +41,9 @@ def main() -> int:
     return 1 if n_wrong else 0
 
 
-def grade_class(samples: list[Sample], out: Path, run: Run) -> dict[tuple[str, str], Result]:
+def grade_class(
+    samples: list[Sample], out: Path, run: GradingSettings
+) -> dict[tuple[str, str], Result]:
     """Write these submissions and grade them into `out`; the results by lab and student."""
     shutil.rmtree(out, ignore_errors=True)
     for sample in samples:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tqdm import tqdm
 
-from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.client import JudgeClient, JudgeError
 from autograder.judge_model.cost import Estimate, Price, estimate
 from training.tasks import rubric
 from training.tasks.items import Item
@@ -34,7 +34,7 @@ def estimated(todo: Sequence[Answered], price: Price | None) -> Estimate:
 
 def judge_answers(
     todo: Sequence[Answered],
-    judge: Judge,
+    judge: JudgeClient,
     log: Log,
     *,
     price: Price | None = None,
@@ -77,7 +77,7 @@ def judge_answers(
     return n_unclear
 
 
-def _judged(judge: Judge, item: Item, row: Row) -> Row:
+def _judged(judge: JudgeClient, item: Item, row: Row) -> Row:
     """The row with its verdicts; it stays without a score if one is unclear on asking twice."""
     verdicts: list[bool | None] = []
     problem = ""
@@ -104,7 +104,7 @@ def _requests(item: Item, row: Row) -> Iterator[list[dict[str, str]]]:
         yield rubric.messages(item.prompt, row.answer, requirement)
 
 
-def _check_spent(judge: Judge, price: Price | None, max_usd: float | None) -> None:
+def _check_spent(judge: JudgeClient, price: Price | None, max_usd: float | None) -> None:
     if price is None or max_usd is None:
         return
     spent = price.of(judge.input_tokens, judge.output_tokens)

@@ -44,7 +44,7 @@ _EDGES = [
 def messages(prompt: str, answer: str, requirement: str) -> list[dict[str, str]]:
     """What the judge is asked about one requirement, as chat messages.
 
-    The answer stands between marks that it cannot contain, as they are made from its hash.
+    The answer stands between marks made from its hash, so it cannot contain them.
     """
     answer = answer.encode("utf-8", "replace").decode()  # a lone surrogate cannot be sent
     mark = hashlib.sha256(answer.encode()).hexdigest()[:10]

@@ -56,7 +56,7 @@ _code_style = HtmlFormatter(nowrap=True)
 
 
 def write_decks(folder: Path, names: Collection[str] = ()) -> list[Path]:
-    """Write the decks of these labs, and what they load; of all if none is named."""
+    """Write the decks of these labs (of all if none is named), and the files that they load."""
     for name, content in _loaded():
         write_whole(folder / "reveal" / name, content)
     decks = {
@@ -82,7 +82,7 @@ def deck(lab: Lab) -> str:
 
 
 def slides_of(lab: Lab) -> Iterator[list[str]]:
-    """The HTML of each slide, and after it of those that lie below: the answer to what it asks."""
+    """The HTML of each slide, followed by the answers shown below its question."""
     stage, heading, stack = Stage(lab), "", []
     for cell in lab.cells:
         stacks: list[list[str]] = []
@@ -115,7 +115,7 @@ def slides_of(lab: Lab) -> Iterator[list[str]]:
 
 
 def _asked_and_answered(cell: Cell) -> tuple[str, str]:
-    """What students get, and the answer without what they have read already."""
+    """The cell that students get, and the answer without the lines that both share."""
     if cell.kind == "answer":
         return student_text(cell), cell.text
     solved = solved_cell(module_source(cell.target.module), cell.target)
@@ -133,7 +133,7 @@ def _without_docstrings(code: str) -> str:
 
 
 def _pieces(code: str) -> list[str]:
-    """Code in pieces of at most so many lines as a slide holds, cut at its empty lines.
+    """Code in pieces that fit on a slide, cut at empty lines.
 
     Its colours are given first: half a docstring looks like code.
     """

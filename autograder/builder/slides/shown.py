@@ -52,7 +52,7 @@ class Stage:
     def shown(self, cell: Cell) -> list[str] | None:
         """HTML of what the cell prints and shows, in parts; None if it needs a measurement.
 
-        What is about the records of the student's own machine is left out.
+        Output about records of the student's own machine is left out.
         """
         tree = ast.parse(cell.text)
         used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]

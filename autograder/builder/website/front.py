@@ -92,6 +92,6 @@ def _row(name: str, texts: Mapping[str, str]) -> str:
 
 
 def _moving(lab: Lab) -> str:
-    """A lab's player below what it shows."""
+    """The section with a lab's player, below its figures."""
     player, _ = player_files(lab)
     return f"**[{MOVING[lab.topic]}](notebooks/{lab.name}.md)**\n\n{player.replace('../', '')}"

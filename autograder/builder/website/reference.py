@@ -23,7 +23,7 @@ def reference_files(labs: Collection[Lab]) -> dict[str, bytes]:
 
 
 def _imported(labs: Collection[Lab]) -> set[str]:
-    """What students import in a notebook; a check is no part of it."""
+    """The names that students import in a notebook, without checks."""
     code = ([cell.text for cell in lab.cells if parsed(cell.text)] for lab in labs)
     texts = ["\n".join(cells) for cells in code]
     names = {name for text in texts for name in imported_modules(text) if not offered_by(name)}

@@ -64,7 +64,7 @@ class Connection:
                 time.sleep(min(1.0, within_s))
 
     def close(self) -> None:
-        """Hang up; what was handed in and has no outcome is forgotten there."""
+        """Close the connection. The cluster drops submissions that have no outcome yet."""
         if self._client is not None:
             self._client.close(timeout=self._answer_s)
             self._client = None

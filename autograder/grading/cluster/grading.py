@@ -1,8 +1,8 @@
-"""Handing submissions in to a cluster until each has an outcome, whatever happens to machines.
+"""Sending submissions to a cluster until each has an outcome, even if machines fail.
 
-Every submission has one outcome: the first that arrives. What a lost worker had is handed in again
-by the scheduler; what a lost scheduler had, by us. What takes far longer than the others is handed
-in a second time, elsewhere, for a machine may hang without a sign.
+Every submission has one outcome: the first that arrives. If a worker is lost, the scheduler sends
+its submissions again. If the scheduler is lost, we do. A submission that takes far longer than the
+others is sent to a second machine, because a machine may hang without a sign.
 """
 
 import json
@@ -124,7 +124,7 @@ class ClusterGrading:
         except OSError:
             self._start_over()
         else:
-            self._tell_if_lonely(not n_threads)
+            self._warn_if_alone(not n_threads)
 
     def _has_room(self, n: int) -> bool:
         """Whether the next may go; one that was near the death of workers goes alone.
@@ -231,7 +231,7 @@ class ClusterGrading:
         suspects = [index for index in self._open if self._n_failed[index]]
         self._waiting = deque(sorted(self._open - set(suspects)) + sorted(suspects))
 
-    def _tell_if_lonely(self, lonely: bool) -> None:
+    def _warn_if_alone(self, lonely: bool) -> None:
         if lonely and not self._lonely:
             log.warning("the cluster has no workers: waiting for the first one")
         self._lonely = lonely

@@ -1,7 +1,7 @@
 """The key and certificate that scheduler, workers and client of a cluster have in common.
 
-Whoever can talk to a Dask scheduler can run programs on all its workers, so only those who hold the
-key may: each end shows the certificate, and accepts no other.
+A Dask scheduler runs any program that a client sends, on all its workers. So only holders of the
+key may connect: each end shows the certificate, and accepts no other.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""Finding the submissions of a lab in whatever a TA points at.
+"""Finding the submissions of a lab in a folder or zip of any layout.
 
 Understood: the exports of Canvas, Moodle, Gradescope, Blackboard and Brightspace, packed or
 unpacked, one or several made over time; repositories of GitHub Classroom; nbgrader's folders, its
 exchange's too; one folder, one file or one zip per student; all of it in a folder or in a zip.
-Everybody found gives at least one `Submission`, readable or not.
+Each student found gives at least one `Submission`, readable or not.
 """
 
 import re
@@ -87,7 +87,7 @@ def _why_unknown(files: list[File], found: list[Submission], roster: Roster | No
 
 
 def _is_known(submission: Submission, roster: Roster, groups: set[str]) -> bool:
-    """Whether a name fits somebody, or a group, of the roster, or even several."""
+    """Whether a name fits one or more people or groups of the roster."""
     name = submission.student
     if roster.matches(name) or letters_of(submission.group or name) in groups:
         return True
@@ -123,7 +123,7 @@ def _letters_of_class(roster: Roster | None) -> Collection[str]:
 
 
 def _check_names(files: list[File]) -> None:
-    """Refuse a delivery whose names nobody can read: people would get one another's marks."""
+    """Refuse a delivery with unreadable names: people would get one another's marks."""
     unknown = [file for file in files if not file.is_named]
     if unknown:
         raise NoSubmissions(
@@ -136,7 +136,7 @@ def _check_names(files: list[File]) -> None:
 def _deliveries(
     files: list[File], lab_name: str, opened: ExitStack, people: Collection[str]
 ) -> list[list[File]]:
-    """The exports in which the files came, oldest first by their names; mostly there is one.
+    """The exports that the files came in, oldest first by name; usually one.
 
     They are several only if everything that was handed in lies in folders or zips that each are
     an export of a learning platform: no student's own zip can pass for one beside others'.
@@ -159,7 +159,7 @@ def _deliveries(
 
 
 def _unit(files: list[File], opened: ExitStack, people: Collection[str]) -> list[File]:
-    """What lies in a folder or a zip at the top of a delivery."""
+    """The contents of a folder or a zip at the top of a delivery."""
     first = files[0]
     if first.suffix == ".zip" and len(first.path.parts) == 1:
         with suppress(ValueError):

@@ -1,7 +1,7 @@
-"""The files of a folder or a zip that nobody vouches for: listed within limits, read one by one.
+"""The files of an untrusted folder or zip: listed within limits, read one by one.
 
-Links, devices and pipes are not followed; what leads out of a zip is left out, and so is what
-operating systems and editors leave behind.
+Links, devices and pipes are not followed. Paths out of a zip are left out, and so are the hidden
+files of operating systems and editors.
 """
 
 import io
@@ -43,11 +43,11 @@ ZIP_ERRORS = (
 
 @dataclass(frozen=True)
 class File:
-    """A file of a delivery: where it lies in it, what a TA knows it as, and how to get at it.
+    """A file of a delivery: its place, the name that a TA sees, and a way to read it.
 
     problem: why it cannot be read, in a sentence; serial: the number that the LMS gave it, which
-    grows with time; is_late: what the LMS says of that, None if nothing; is_named: whether its name
-    is sure, not a stand-in for one in an unknown encoding.
+    grows with time; is_late: whether the LMS calls it late, None if it does not say; is_named:
+    whether its name is certain, not a substitute for one in an unknown encoding.
     """
 
     path: PurePosixPath

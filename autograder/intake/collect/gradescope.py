@@ -98,7 +98,7 @@ def _rows(value: Any) -> list[dict[str, Any]]:
 
 
 def _label(submitter: dict[str, Any]) -> str:
-    """What a submitter is called here: the student's number, else the address, else the name."""
+    """The label of a submitter: the student's number, else the address, else the name."""
     fields = (_text(submitter.get(key)) for key in (":sid", ":email", ":name"))
     return next((text for text in fields if text), "")
 

@@ -42,7 +42,7 @@ from autograder.intake.collect.platforms import classroom, is_of_platform, platf
 from autograder.places import lab_names
 
 NOTEBOOKS = (".ipynb", ".py", ".zip")
-ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")  # told, not opened
+ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")  # reported, not opened
 CANVAS = re.compile(
     r"(?:(?P<name>.+?)_(?P<late>LATE_)?(?P<id>[0-9]+)|(?P<anon_late>LATE_)?(?P<anon>anon_[^_]+))"
     r"(?:_(?P<serial>[0-9]+)_(?P<rest>.+)|_(?P<typed>(?:text|link)\.html))",
@@ -108,7 +108,7 @@ def of_lab(files: list[File], lab_name: str) -> list[File]:
 
 
 def _loose(file: File, lab_name: str) -> Parcel | None:
-    """The parcel of a file that lies in no folder; none if it is nobody's."""
+    """The parcel of a file outside of folders; none if it belongs to no student."""
     if moodle := MOODLE.fullmatch(file.path.name):
         inside = replace(file, path=PurePosixPath(moodle["rest"] or file.path.name))
         return Parcel(moodle["name"], (inside,), MOODLE_SYSTEM, moodle["id"] or "")
@@ -178,7 +178,7 @@ def _nbgrader_time(files: list[File], lab_name: str) -> str:
 
 
 def _put_together(parcels: list[Parcel]) -> Iterator[Parcel]:
-    """On an LMS all files of one person, of one time if it tells times, are one parcel.
+    """On an LMS all files of one person (and of one time, if it gives times) are one parcel.
 
     There a number has one label; where it has several, as the day in "ann_2026_10_15_lab.ipynb"
     may, it is no number of a person.

@@ -11,7 +11,7 @@ from autograder.intake.collect.files import File
 class Parcel:
     """What one person or group handed in at once, or all that a TA put into one folder of theirs.
 
-    label: what the layout calls them; number: what tells two of one label apart, "" if nothing;
+    label: their name in the layout; number: distinguishes two of one label, "" if there is none;
     paths of files begin inside the parcel. attempt: 0 if the layout does not say; delivery: which
     of several exports it came in; is_numbered: whether numbers in the names of files are of
     attempts, given by the TA, and not names of what was handed in at once; who: whom of the roster

@@ -28,7 +28,7 @@ class _Attempt:
 
     @property
     def moment(self) -> datetime | None:
-        """When it was handed in, None if nothing tells."""
+        """When it was handed in, None if unknown."""
         return instant(self.submission.submitted_at)
 
     @property
@@ -119,7 +119,7 @@ def _numbered(name: str, attempts: list[_Attempt]) -> list[Submission]:
 
 
 def _once_each(attempts: list[_Attempt]) -> list[_Attempt]:
-    """In order of time, without what was only exported again; the one that tells more stays."""
+    """In order of time, each once: of repeated exports, the one with more information stays."""
     once: list[_Attempt] = []
     for attempt in _in_order(attempts):
         before = next((each for each in once if attempt.is_again(each)), None)
@@ -149,8 +149,8 @@ def _alike(name: str, labels: list[str]) -> Submission:
 def _with_roster(parcel: Parcel, roster: Roster, is_latest: bool) -> Iterator[Parcel]:
     """The parcel with what the roster adds: a group's members, and the time of the latest attempt.
 
-    Canvas and Moodle name a group where others have a person. Where the platform's number fits
-    nobody, the roster may be another assignment's, and so are its times.
+    Canvas and Moodle name a group where others name a person. If the platform's number fits no
+    person, the roster may belong to another assignment, and so do its times.
     """
     if parcel.system not in (CANVAS_SYSTEM, MOODLE_SYSTEM):
         yield parcel

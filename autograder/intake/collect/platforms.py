@@ -4,7 +4,7 @@ Blackboard: LAB_USER_attempt_2026-10-14-22-03-11_FILE, and beside the files of e
 LAB_USER_attempt_2026-10-14-22-03-11.txt, whose first line ends in the user's name in brackets.
 Brightspace: a folder ID-ID - NAME - DATE for each attempt. One of the numbers is the person's, the
 other is the same for all. The times of both are those of the course.
-GitHub Classroom: a folder LAB-HANDLE for each repository, with LAB as its web address has it.
+GitHub Classroom: a folder LAB-HANDLE for each repository, with LAB as in its web address.
 """
 
 import re
@@ -44,7 +44,7 @@ class Repository:
 
 
 def classroom(folder: str) -> Repository | None:
-    """What a folder called LAB-HANDLE holds; None for another folder."""
+    """The parcel in a folder called LAB-HANDLE; None for another folder."""
     for lab in lab_names():
         if match := _repository(lab).fullmatch(folder):
             return Repository(lab, match["handle"])

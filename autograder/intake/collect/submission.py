@@ -16,7 +16,7 @@ class NoSubmissions(Refusal, ValueError):
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in for a lab, once.
+    """One attempt of a student at a lab.
 
     problem: why there is no content, in a sentence; extra: the other files beside the notebook,
     and pictures below it; left_out: the names of those that were not read; passed_over: the names

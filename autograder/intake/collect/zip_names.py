@@ -4,8 +4,8 @@ A zip says so by a flag (UTF-8) or by a field beside the name (0x7075). Windows 
 zips have names as the language of that computer spells them. There the second byte of 許, 功 and 蓋
 is that of a backslash, so a name is decoded before it is split into folders. All names of a zip
 were written by one computer: the encoding is taken that spells them all in letters, best in the
-names of people on the roster, else in letters that are common in names. If two fit alike, nobody
-guesses.
+names of people on the roster, else in letters that are common in names. If two fit equally
+well, none is chosen.
 """
 
 import re
@@ -122,7 +122,7 @@ def _decoded(names: list[bytes], encoding: str) -> list[str] | None:
 
 
 def _n_of_class(texts: list[str], people: set[str]) -> int:
-    """How many of these names have somebody's name in them."""
+    """How many of these names contain a name from the roster."""
     return sum(any(name in letters for name in people) for letters in map(letters_of, texts))
 
 

@@ -14,7 +14,7 @@ MAX_SEEN = 20_000
 
 
 def children(pid: int | str) -> list[int]:
-    """The direct children of a process; none where the system does not tell."""
+    """The direct children of a process; none if the system does not list them."""
     found = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -91,14 +91,14 @@ def refuse_threads() -> None:
 
 
 def own_time(pids: list[int]) -> tuple[float, float] | None:
-    """Seconds that these processes ran, and stood ready without a processor; None if not told."""
+    """Seconds that these processes ran and waited for a CPU; None if the kernel counts neither."""
     ran = queued = 0
     try:
         for pid in pids:
             for task in os.listdir(f"/proc/{pid}/task"):
                 numbers = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
                 ran, queued = ran + int(numbers[0]), queued + int(numbers[1])
-    except (OSError, ValueError, IndexError):  # one has ended meanwhile, or this is no Linux
+    except (OSError, ValueError, IndexError):  # a process has ended, or this is not Linux
         return None
     return ran / 1e9, queued / 1e9
 
@@ -115,7 +115,7 @@ def disk_mb(folder: Path, limit_mb: int, max_files: int) -> int:
                     n_bytes += entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-        except FileNotFoundError:  # removed meanwhile
+        except FileNotFoundError:  # removed since the listing
             continue
         except OSError:  # a path too long, a folder closed to its owner
             return limit_mb + 1
@@ -125,9 +125,9 @@ def disk_mb(folder: Path, limit_mb: int, max_files: int) -> int:
 
 
 def files_digest(pid: int, folder: Path) -> str:
-    """A digest of a folder's files and their changes; "" where it cannot be told.
+    """A digest of a folder's files and their changes; "" if the folder cannot be read.
 
-    Memory that a process shares with its forks is as good as a file, and cannot be told.
+    Memory that a process shares with its forks could serve as a file; it is not in the digest.
     """
     if any(_kb(f"/proc/{pid}/status", "RssShmem:")):
         return ""
@@ -162,7 +162,7 @@ def kill(pids: list[int], signal_number: int = signal.SIGKILL) -> None:
 
 
 def end_descendants(pid: int) -> None:
-    """Kill all that a process has started, and what that starts meanwhile; return when it is dead.
+    """Kill all processes that a process has started, and new ones; return when all are dead.
 
     Dead ones stay listed until their parent asks for their status. While one ends, the kernel's
     list may leave out another: only two lists in a row say that nothing runs.
@@ -195,7 +195,7 @@ def end_strangers(known: set[int]) -> None:
 
 
 def _kb(path: str, *names: str) -> list[int]:
-    """The numbers after these words; 0 for all if the process has ended meanwhile."""
+    """The numbers after these words; 0 for all if the process has ended."""
     try:
         lines = Path(path).read_text().splitlines()
     except OSError:

@@ -164,7 +164,7 @@ class Server:
 
 
 def _random_states() -> list[tuple[Callable, Any]]:
-    """The generators that belong to everybody: what sets each, and its state now."""
+    """The global generators: the function that sets each, and its current state."""
     states = [(random.setstate, random.getstate())]
     if numpy := sys.modules.get("numpy"):
         states.append((numpy.random.set_state, numpy.random.get_state()))

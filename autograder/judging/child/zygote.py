@@ -263,7 +263,7 @@ def main(plan: dict, control: socket.socket) -> None:
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         wall.settle(settings)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.disable()  # while it walks what is imported nobody imports
+    gc.disable()  # a collection during imports costs time
     preload(settings.preload, settings.student_path)
     zygote = Zygote(settings, plan["scratch"], control)
     refuse_threads()

@@ -7,7 +7,7 @@
 A slot forks what becomes its zygote first of all. So a student's process may find in its memory
 what is in the template's, and nothing else of ours; it also learns at which addresses libraries lie
 in the judge. The template is a program of its own in a clean environment. It imports no labkit, and
-never reads what slots are told: seeds and submissions. It has one thread: others would not survive
+never reads the messages to slots: seeds and submissions. It has one thread: others do not survive
 a fork.
 """
 
@@ -34,7 +34,7 @@ def import_libraries() -> None:
     """Import what a judge and a zygote need alike."""
     from autograder.judging.child.processes import refuse_threads
 
-    gc.disable()  # while it walks what is imported nobody imports
+    gc.disable()  # a collection during imports costs time
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # the folder goes then, too
     with tempfile.TemporaryDirectory(prefix="labkit-") as folder:
         os.environ.update(HOME=folder, MPLCONFIGDIR=folder, IPYTHONDIR=folder)
@@ -54,7 +54,7 @@ def keep_fonts(known: Path, folder: Path) -> None:
 
     for file in known.glob("fontlist-*.json"):
         if not (folder / file.name).exists():
-            with suppress(OSError):  # a place where nobody may write
+            with suppress(OSError):  # the folder may be read-only
                 write_whole(folder / file.name, file.read_bytes(), shared=True)
 
 

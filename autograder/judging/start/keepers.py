@@ -1,4 +1,4 @@
-"""What becomes keeper and zygote when told its plan: a new program, or a fork of the template.
+"""A process that becomes keeper and zygote when it gets its plan: a new program, or a fork.
 
 Nothing here imports labkit: a zygote takes the students' edition.
 """

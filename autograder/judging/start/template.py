@@ -31,7 +31,7 @@ class Fork:
     socket: socket.socket
 
     def hang_up(self) -> None:
-        """Close the socket for both sides: whoever waits for the slot waits no longer."""
+        """Close the socket on both sides. This wakes every process that waits for the slot."""
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
 

@@ -40,7 +40,7 @@ def n_processes_of(uid: int) -> int:
     n_running = 0
     for entry in os.scandir("/proc"):
         if entry.name.isdecimal():
-            with contextlib.suppress(OSError):  # gone meanwhile
+            with contextlib.suppress(OSError):  # it has gone since
                 if entry.stat().st_uid == uid:
                     n_running += len(os.listdir(f"/proc/{entry.name}/task"))
     return n_running

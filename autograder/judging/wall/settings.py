@@ -1,4 +1,4 @@
-"""What a walled process may see and use, and how long we wait for it."""
+"""The settings of a walled process: what it may see and use, and its time limits."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path

@@ -33,7 +33,7 @@ def operations(alpha: float, gamma: int, cost: float) -> Fields:
 
 
 def acceptance(target: tuple, draft: tuple) -> Fields:
-    """Of the first token once it is drafted, and of whatever is drafted."""
+    """The acceptance of the first drafted token, and of all drafted tokens."""
     return {"top_kept": target[0] / draft[0], "any_kept": sum(map(min, target, draft))}
 
 
@@ -109,12 +109,12 @@ def rates(peak_tflops: float, bandwidth_gbs: float, width: int) -> tuple[float, 
 
 
 def tile_holding(d: int, n_elements: float) -> int:
-    """Rows of a tile of K if the SRAM holds so many elements, rounded up as in the paper."""
+    """Rows of a tile of K for an SRAM of this many elements, rounded up as in the paper."""
     return ceil(n_elements / (4 * d))
 
 
 def reads_holding(n: int, d: int, n_elements: float) -> Fields:
-    """Rows of a tile, and elements read, if the SRAM holds so many elements."""
+    """Rows of a tile, and elements read, for an SRAM of this many elements."""
     tile_kv = tile_holding(d, n_elements)
     return {"tile_kv": tile_kv, "reads": moved_by_first(n, d, tile_kv).reads}
 
@@ -142,7 +142,7 @@ def speedup_of_tiles(
 
 
 def prefix_finding(document: int, question: int, params_b: float, n_saved: int) -> Fields:
-    """If so many tokens of each prompt are found."""
+    """The prefix cache's numbers if this many tokens of each prompt are found."""
     return {
         "computed_tokens": N_ROUNDS * (document + question - n_saved),
         "saved_flops": 2e9 * params_b * N_ROUNDS * n_saved,

@@ -1,1 +1,1 @@
-"""What a person should look at: who wrote the same, and what is odd. It never changes a mark."""
+"""Evidence for a person to look at: equal texts and odd signs. It never changes a mark."""

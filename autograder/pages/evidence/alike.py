@@ -1,4 +1,4 @@
-"""Who is alike, in groups: eight students with one text are one group and not 28 pairs."""
+"""Students with similar answers, in groups: eight with one text are one group, not 28 pairs."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Group:
+class AlikeGroup:
     """Students whose answers are alike. pairs: the closest ones that hold it together."""
 
     pairs: list[Pair]
@@ -58,7 +58,7 @@ class Group:
         return [(name, len(students[name]), shares[name]) for name in students]
 
 
-def groups_of(pairs: Sequence[Pair]) -> list[Group]:
+def groups_of(pairs: Sequence[Pair]) -> list[AlikeGroup]:
     """The groups, the one of the kit's own answer first, then by weight.
 
     What two students have from the kit's own answer makes them no pair.
@@ -71,7 +71,7 @@ def groups_of(pairs: Sequence[Pair]) -> list[Group]:
     published = [pair for pair in pairs if PUBLISHED in pair.students]
     others = [_without(pair, readers) for pair in pairs if PUBLISHED not in pair.students]
     groups = _joined([pair for pair in others if pair.matches])
-    first = [Group(sorted(published, key=_order))] if published else []
+    first = [AlikeGroup(sorted(published, key=_order))] if published else []
     return first + sorted(groups, key=lambda group: (-group.weight, group.students))
 
 
@@ -80,7 +80,7 @@ def _without(pair: Pair, readers: dict[str, set[str]]) -> Pair:
     return replace(pair, matches=own)
 
 
-def _joined(pairs: Sequence[Pair]) -> list[Group]:
+def _joined(pairs: Sequence[Pair]) -> list[AlikeGroup]:
     """Each group by as few pairs as hold it together, closest first."""
     group_of: dict[str, list[Pair]] = {}
     for pair in sorted(pairs, key=_order):
@@ -91,7 +91,7 @@ def _joined(pairs: Sequence[Pair]) -> list[Group]:
         for each in joined:
             group_of |= dict.fromkeys(each.students, joined)
     distinct = {id(group): group for group in group_of.values()}
-    return [Group(sorted(group, key=_order)) for group in distinct.values()]
+    return [AlikeGroup(sorted(group, key=_order)) for group in distinct.values()]
 
 
 def _order(pair: Pair) -> tuple:

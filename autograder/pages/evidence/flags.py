@@ -1,4 +1,4 @@
-"""What a flag is, the kinds there are, and where a lab's flags are kept.
+"""Flags: their kinds, and the file of a lab's flags.
 
 A flag is evidence and no verdict. It says what was seen and how it may have come about innocently;
 it never changes a mark, and no student's page shows it.
@@ -52,7 +52,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Flag:
-    """Something to look at. kind: a key of KINDS; seen: what was seen, in a sentence."""
+    """A sign to look at. kind: a key of KINDS; seen: a sentence on what was found."""
 
     kind: str
     students: tuple[str, ...]
@@ -72,7 +72,7 @@ def write_flags(out: Path, lab: str, flags: Sequence[Flag]) -> Path:
 
 
 def read_flags(out: Path, lab: str) -> list[Flag]:
-    """The flags that were written for a lab, of kinds that are known; none if nobody has looked."""
+    """The flags that were written for a lab, of known kinds; none if no file was written."""
     try:
         rows = json.loads((out / "integrity" / f"{lab}.json").read_bytes())
         flags = [Flag(row["kind"], tuple(row["students"]), row["seen"]) for row in rows]

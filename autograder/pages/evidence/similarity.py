@@ -59,7 +59,7 @@ class Exercise:
         return max(self._own_weights.values(), default=0.0) >= LEAST_WEIGHT
 
     def matches(self) -> list[tuple[tuple[str, str], Match]]:
-        """The pairs that share at least half of what is not everybody's."""
+        """The pairs that share at least half of their text outside of common parts."""
         students = [name for name, weight in self._own_weights.items() if weight >= LEAST_WEIGHT]
         own = np.array([self._own_weights[student] for student in students])
         common = {value: i for i, value in enumerate(self._common)}
@@ -123,7 +123,7 @@ def write_similarity(out: Path, lab: str, results: Sequence[Result]) -> Path:
 
 
 def exercises_of(starter: Starter, answers: Mapping[str, Mapping[str, str]]) -> list[Exercise]:
-    """The exercises of a lab with the texts of everybody who wrote something of their own.
+    """The exercises of a lab with the texts of all students who wrote something.
 
     Numbers to fill in are not among them: there is one right way.
     """
@@ -147,7 +147,7 @@ def exercises_of(starter: Starter, answers: Mapping[str, Mapping[str, str]]) -> 
 
 
 def similar_pairs(exercises: Sequence[Exercise]) -> list[Pair]:
-    """Who shares what few have, most of it first."""
+    """The pairs that share rare parts, those with the largest share first."""
     by_pair: dict[tuple[str, str], list[Match]] = {}
     for exercise in exercises:
         for students, match in exercise.matches():

@@ -1,4 +1,4 @@
-"""Texts as fingerprints: what is left of them when names, layout and handed-out lines are gone.
+"""Fingerprints of texts, without names, layout and handed-out lines.
 
 Source: Schleimer, Wilkerson, Aiken, "Winnowing: local algorithms for document fingerprinting",
 SIGMOD 2003. Any stretch of FRAGMENT + WINDOW - 1 characters that two forms share is seen.

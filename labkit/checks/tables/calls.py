@@ -14,11 +14,11 @@ class Argument:
     """An argument that the student's function gets in another form than ours."""
 
     def here(self) -> Any:
-        """What the reference answer and the slips get."""
+        """The value for the reference answer and the slips."""
         return self
 
     def there(self, student: Student) -> Any:
-        """What the student's function gets."""
+        """The value for the student's function."""
         raise NotImplementedError
 
 
@@ -70,7 +70,7 @@ class Call:
         return self._passed(function, lambda each: each.here())
 
     def there(self, function: Callable[..., Any], student: Student) -> Any:
-        """What the student's function makes of them. Each call has arguments of its own."""
+        """The result of the student's function. Each call has its own arguments."""
         return self._passed(function, lambda each: each.there(student))
 
     def _passed(self, function: Callable[..., Any], form: Callable[[Argument], Any]) -> Any:

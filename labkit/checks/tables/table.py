@@ -39,12 +39,12 @@ from labkit.bridge.student import Student, StudentError, raised_by
 from labkit.bridge.wire import is_array
 from labkit.checks.compare import (
     NAN,
+    difference_of,
     expect_equal,
+    joined,
     number_in,
     refuse_blank,
     show,
-    told,
-    told_apart,
 )
 from labkit.checks.core import Check, Checks, NotJudged, Unfinished, Wrong
 from labkit.checks.tables.calls import Call, Row
@@ -192,7 +192,7 @@ class Table(Checks):
         if _is_number(right):
             got = number_in(got, what)
             if not claim.relative and math.isclose(got, right, rel_tol=2**-52):
-                raise Wrong(what, **told_apart(right, got), why=FLOAT)
+                raise Wrong(what, **difference_of(right, got), why=FLOAT)
         elif isinstance(right, bool) and not isinstance(got, bool):
             raise Wrong(what, expected="True or False", got=show(got))
         why = self._cause(claim, student, row) or claim.why
@@ -201,7 +201,7 @@ class Table(Checks):
             raise Wrong(what, expected=f"a {right.__name__}", got=shown, why=why)
         if _is_number(got) and math.isnan(got):
             why = why or NAN
-        raise Wrong(what, **told_apart(right, got), why=why)
+        raise Wrong(what, **difference_of(right, got), why=why)
 
     def _cause(self, claim: Claim, student: Student, row: Row) -> str:
         """The sentences about the slips that give all that the student's function gives."""
@@ -219,7 +219,7 @@ class Table(Checks):
         return ""
 
     def _fitting(self, claim: Claim, student: Student, rows: Sequence[Row], slips: Slips) -> str:
-        """What is said of the slips that the last row has, if they give all that came for the rows.
+        """The sentences of the last row's slips that give all results of the student's function.
 
         A row for which a slip says nothing does not count.
         """
@@ -230,7 +230,7 @@ class Table(Checks):
             got = [self._given_or_raised(claim, student, asked) for asked, _ in given]
         except (Wrong, Unfinished):
             return ""
-        return told(
+        return joined(
             text
             for text in (given[-1][1] if given and given[-1][0] is rows[-1].call else ())
             if all(text not in of or _same(one, of[text], claim)
@@ -246,7 +246,7 @@ class Table(Checks):
             return error
 
     def _ask(self, claim: Claim, student: Student, call: Call) -> Any:
-        """What the claim is about, of the student's function, as a plain value."""
+        """The value that the claim is about, from the student's function, as a plain value."""
         last: list[Any] = [None]
 
         def function(*args: Any, **kwargs: Any) -> Any:

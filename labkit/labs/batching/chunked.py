@@ -38,7 +38,7 @@ class _Card:
         self.reserved: dict[int, int] = {}
 
     def has_work(self) -> bool:
-        """Whether a pass can be made, now or when somebody comes; requests are taken in."""
+        """Whether a pass is possible now or at the next arrival; arrived requests are taken in."""
         if not (self.waiting or self.running) and self.coming:
             self.now_s = max(self.now_s, self.coming[0].arrival_s)
         while self.coming and self.coming[0].arrival_s <= self.now_s:
@@ -51,15 +51,15 @@ class _Card:
         return bool(self.waiting or self.running or self.coming)
 
     def one_pass(self, budget: int) -> None:
-        """A token for each running request, and pieces of prompts with what the budget leaves."""
+        """A token for each running request, and pieces of prompts for the rest of the budget."""
         pieces = list(self._pieces(budget - len(self.running)))
         stepping = tuple(self.running)
         n_cached = sum(self.run.jobs[i].n_input + self.running[i] for i in stepping)
-        told = [(n, self.computed[job.id], self._ends(job, n)) for job, n in pieces]
+        pieces_fed = [(n, self.computed[job.id], self._ends(job, n)) for job, n in pieces]
         if not (stepping or pieces):
             return
         begin_s = self.now_s
-        self.now_s += self.costs.mixed_s(len(stepping), n_cached, told)
+        self.now_s += self.costs.mixed_s(len(stepping), n_cached, pieces_fed)
         if stepping:
             self._note(DECODE, "decode", *stepping, tokens=n_cached, begin_s=begin_s)
             self.running = {i: n + 1 for i, n in self.running.items()}

@@ -149,7 +149,7 @@ class _Turns:
         return self._pick([server for server in self._servers if server not in self._idle])
 
     def done(self, server: Server, acted: bool) -> None:
-        """Note what a call of a loop led to; one that did nothing waits for what comes next."""
+        """Note the effect of a loop's call; a loop that did nothing waits for the next event."""
         if acted:
             self._idle.clear()
             self._n_idle_rounds = 0
@@ -157,7 +157,7 @@ class _Turns:
             self._idle.add(server)
 
     def _last_call(self) -> Server | None:
-        """Nobody is waiting: if memory is still held, each loop may give it back in one call."""
+        """No request is waiting: each loop gets one call to free the memory that it still holds."""
         held = not self._store.is_empty() or any(each.room_taken for each in self._servers)
         return self._to_call_once_more.pop(0) if held and self._to_call_once_more else None
 

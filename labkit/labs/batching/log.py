@@ -1,6 +1,6 @@
 """The log of a run: every call of a primitive, by whom, when, for which requests.
 
-And the stretches of time in it: what each request was in, when a server was idle, what was held.
+Also spans of time: the state of each request, idle servers, and held memory.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +48,7 @@ class Event:
 
 @dataclass(slots=True)
 class Run:
-    """What was asked for, what was there to serve it, and all that happened, in order.
+    """The jobs, the setup of the servers, and all events, in order.
 
     Calls of the loops that did nothing are in the log as lone "step" lines. stopped: why the run
     was ended before every request was finished or refused; empty if it was not. error: what a loop
@@ -96,7 +96,7 @@ def jobs_by_id(jobs: Sequence[Job]) -> dict[int, Job]:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a request or a server was in, and when.
+    """The state of a request or a server, and its times.
 
     kind: "waiting", "prefill", "on its way", "decode", "paused" (loaded, but not in a step) or
     `HELD` for a request, "idle" for a server.
@@ -165,7 +165,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def _what_follows(event: Event) -> str | None:
-    """What a request is in after an event: "" for nothing, None where that does not change."""
+    """The state of a request after an event: "" for none, None if it does not change."""
     if event.server == DECODE:
         after = {"ready": "waiting", "load": "paused", "decode": "paused", "finish": HELD}
         return after.get(event.what, "" if event.what == "free" else None)

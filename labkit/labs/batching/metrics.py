@@ -1,7 +1,7 @@
-"""What users and operators see of a run, computed from its log alone, and bounds for any run.
+"""Metrics of a run for users and operators, from its log alone, and bounds for any run.
 
 Users see when tokens come: TTFT and TPOT (DistServe, arXiv:2401.09670, section 2). Operators see
-tokens per second, what was computed for nothing, and how full the servers were.
+tokens per second, wasted computation, and how full the servers were.
 
 Steps are decode steps. A request with o new tokens takes part in o - 1 of them, for the prefill
 makes its first; while it does, it holds `Job.size` tokens of the decode server's room.
@@ -82,7 +82,7 @@ class Summary:
 
     @property
     def table(self) -> Table:
-        """What a run was, and how fast."""
+        """The run in numbers: its work, and its speed."""
         return Table(["what", "value"], [*self._rows().items()])
 
     def __str__(self) -> str:
@@ -146,7 +146,7 @@ def summarize(
 
 
 def _least_steps(run: Run) -> int:
-    """For the decode tokens that were made, whatever else was still to come."""
+    """The least steps for the decode tokens that were made so far."""
     n_steps = Counter(i for event in run.events("decode") for i in event.ids)
     sizes = [run.jobs[i].size(run.setup.max_length) for i in n_steps]
     return least_for([*n_steps.values()], sizes, run.setup)
@@ -184,7 +184,7 @@ def least_steps(jobs: Sequence[Job], setup: Setup) -> int:
 
 
 def least_for(steps: Sequence[int], sizes: Sequence[int], setup: Setup) -> int:
-    """The least steps for requests that take part in so many, and hold so many tokens meanwhile."""
+    """A lower bound on steps, from each request's number of steps and its reserved tokens."""
     held = sum(n * size for n, size in zip(steps, sizes, strict=True))
     by_slots = -(-sum(steps) // setup.decode_batch)
     by_memory = -(-held // setup.decode_capacity)
@@ -192,11 +192,11 @@ def least_for(steps: Sequence[int], sizes: Sequence[int], setup: Setup) -> int:
 
 
 def most_steps(jobs: Sequence[Job], setup: Setup) -> int:
-    """No schedule that lets in whoever is oldest and fits needs more, if all are there at once.
+    """An upper bound on steps for schedules that let in the oldest request that fits.
 
-    A step has all its slots taken; or so little room that the oldest does not fit, and so at least
-    capacity + 1 - the largest size taken; or nobody waits any longer. Each kind is bounded by what
-    all requests together need.
+    All requests are there from the start. In each step, all slots are taken; or the oldest request
+    does not fit, so at least capacity + 1 - the largest size is taken; or no request waits. The
+    needs of all requests together bound each of these kinds.
     """
     steps, sizes = _steps_and_sizes(jobs, setup)
     if not steps:
@@ -228,6 +228,6 @@ def mean_ttft_md1(rate: float, service_s: float) -> float:
 def harmonic(n_slots: int) -> float:
     """1 + 1/2 + ... + 1/n: the mean of the longest of n exponential lengths, in units of the mean.
 
-    So many times more steps static batches take than continuous ones.
+    Static batches take this many times more steps than continuous ones.
     """
     return sum(1 / i for i in range(1, n_slots + 1))

@@ -1,4 +1,4 @@
-"""What a person who reads along notices: the pauses between the tokens of an answer."""
+"""The pauses between the tokens of an answer, as a reader notices them."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -15,7 +15,7 @@ LOOKS = {  # one colour has one meaning in all labs
 
 
 def longest_pause_s(run: Run) -> float:
-    """Seconds between two steps that follow each other, for somebody who is in both."""
+    """Seconds between two successive steps, for a request that is in both."""
     return max((b.end_s - a.end_s for a, b in _shared_steps(run)), default=0.0)
 
 

@@ -1,9 +1,9 @@
 """Other ways to make batches on the decode server, to hold continuous batching against.
 
-Each is a gate in front of a decode loop: the loop hears of a request only when its turn has come,
-and lets it in at once, for the gate lets through no more than fit. So any loop that lets in whoever
-fits can stand behind it, a student's too. Prefill and decode on one processor are no policy, but
-`serve(..., shared=True)` with any of these.
+Each is a gate in front of a decode loop. The loop sees a request only when its turn has come, and
+lets it in at once, because the gate lets through no more than fit. So a gate works with any loop
+that lets in all requests that fit, also a student's. Prefill and decode on one processor are no
+policy, but `serve(..., shared=True)` with any of these.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Gate:
         self._key, self._skips = key, skips
 
     def step(self, server: Any) -> None:
-        """Let through whoever may go, and call the loop."""
+        """Release the allowed arrivals, and call the loop."""
         came = server.arrivals()
         self.waiting += came
         self.since_s |= dict.fromkeys((each["id"] for each in came), server.now())
@@ -70,11 +70,11 @@ class Gate:
 class StaticDecodeLoop(Gate):
     """Lets requests in only when its batch is empty, and runs until all of them are done.
 
-    A batch starts with whoever is there: nobody says whether more will come.
+    A batch starts with all requests that have arrived: it is unknown whether more will come.
     """
 
     def choose(self, server: Any) -> list[dict]:
-        """The next batch; nobody while one is running."""
+        """The next batch; empty while one is running."""
         return [] if self.inside else self.fitting(server)
 
 

@@ -11,7 +11,7 @@ from labkit.labs.batching.workload import Job
 
 @dataclass(slots=True)
 class State:
-    """What is known at a place in the log. All dicts are by request, oldest first.
+    """The state at a place in the log. All dicts are by request, oldest first.
 
     waiting: can be prefilled. unsent: prefilled, and neither saved nor finished yet. unsaved: those
     of them that go to the store, in tokens.
@@ -105,7 +105,7 @@ class State:
         return job.size(self.run.setup.max_length) <= self.decode_free
 
     def room_for(self, job: Job) -> str:
-        """What a request needs on the decode server and what is free, in words."""
+        """The room that a request needs on the decode server, and the free room, in words."""
         return f"{job.size(self.run.setup.max_length)} tokens of {self.decode_free} free"
 
     def apply(self, event: Event) -> None:

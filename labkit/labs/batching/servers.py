@@ -1,4 +1,4 @@
-"""The primitives that a scheduler calls. They do what they are told, and log it.
+"""The primitives that a scheduler calls. They carry out each call, and log it.
 
 A server prevents no mistake: memory can be exceeded and freed twice here. What may not happen is
 read off the log afterwards (`labkit.labs.batching.rules`), so that one mistake hides no
@@ -178,7 +178,7 @@ class PrefillServer(Server):
         self._store.put(job, begin_s + seconds)
 
     def refuse(self, request_id: int, reason: str = "") -> None:
-        """Tell the client that this request will not be served, and why."""
+        """Refuse a request: report to the client that it will not be served, and why."""
         self._job(request_id)
         self._act("refuse", [request_id], note=str(reason)[:80])
 

@@ -71,7 +71,7 @@ class _Pen:
     """Places on the axis of time, and nothing later than until_s.
 
     factor: from seconds to the axis's unit. edge: line width around each decode step, 0 if they
-    are too many to be told apart.
+    are too many to distinguish.
     """
 
     until_s: float
@@ -255,7 +255,7 @@ def _fill(
 
 
 def _limit(axes: Axes, limit: int, most: int) -> int:
-    """A dashed line at what there is, unless that is far above what is used; returns the top."""
+    """A dashed line at the capacity, unless it is far above the use; returns the top."""
     top = max(most, limit if limit <= 4 * most else 0, 1)
     axes.axhline(limit, color=COLORS["reference"], linestyle="--", linewidth=1)
     axes.set_ylim(0, 1.08 * top)

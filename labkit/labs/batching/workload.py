@@ -1,6 +1,6 @@
-"""What clients ask for, what the model would answer, what the servers hold and what work takes.
+"""A workload: requests, the model's answers, the servers' capacities, and the time of work.
 
-That is the truth that a run is held against.
+A run is compared with these true values.
 """
 
 import random
@@ -46,7 +46,7 @@ class Job:
         return limit if self.stops_after is None else min(limit, self.stops_after)
 
     def size(self, max_length: int) -> int:
-        """What has to be reserved for it, for nobody knows when it will stop."""
+        """The tokens to reserve for it, because it is unknown when it will stop."""
         return self.n_input + max(0, self.limit(max_length))
 
     def token(self, i: int, eos: int = EOS) -> int:
@@ -56,13 +56,13 @@ class Job:
         return 1 + (7919 * self.id + 104_729 * i) % 50_000
 
     def as_request(self) -> dict:
-        """What a scheduler is told of it."""
+        """The part of the job that a scheduler sees."""
         return {"id": self.id, "input_length": self.n_input, "output_length": self.max_new}
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the servers hold. Room and lengths in tokens.
+    """The capacities of the servers. Room and lengths in tokens.
 
     A prefill batch is a rectangle: each of its requests takes as much room as the longest.
     tolerance: how far the prompts of a prefill batch may differ in length. storage: room between
@@ -93,7 +93,7 @@ class Setup:
         return ""
 
     def rooms(self, job: Job) -> dict[str, tuple[int, int]]:
-        """What a request takes of each memory, and how much that holds, if there is a limit."""
+        """The room of a request in each memory, and the memory's capacity if it has one."""
         rooms = {
             "the prefill server": (job.n_input, self.prefill_capacity),
             "the store": (job.n_input, self.storage),

@@ -29,7 +29,7 @@ def document(n_characters: int = 1800) -> str:
 
 
 def asked(question: str) -> str:
-    """A question as it is put after the document, or after the last answer."""
+    """The text of a question after the document, or after the last answer."""
     return f"\n\nQuestion: {question}\nAnswer:"
 
 

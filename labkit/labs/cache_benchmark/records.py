@@ -1,4 +1,4 @@
-"""Reading lab 3's rows out of a record: curves, launch times, and what was predicted for them."""
+"""Reading lab 3's rows from a record: curves, launch times, and predictions for them."""
 
 from collections.abc import Callable
 

@@ -85,9 +85,9 @@ def draw(
     n_new: int,
     launch_ms: float,
 ) -> CourseFigure:
-    """Seconds by new tokens on the left; what weights and cache take of the card on the right.
+    """Left: seconds by new tokens. Right: the card's memory for weights and cache.
 
-    The axis of new tokens and that of memory stay, whatever is chosen.
+    The axes of new tokens and of memory never change.
     """
     lengths = [n for n in NEW_TOKENS if n <= n_new]
     pairs = [_seconds(predicted_time_s, model, gpu, n_prompt, n, launch_ms) for n in lengths]

@@ -186,7 +186,7 @@ def _repeat(run: Callable[[], None], n_runs: int) -> None:
 
 
 def _peak_of(run: Callable[[], None], parts: list[Tensor]) -> int:
-    """Bytes of what a run is given and takes at most."""
+    """The peak bytes of a run, its inputs included."""
     given_bytes = sum(part.nbytes for part in parts)
     if parts[0].device.type == "cuda":
         run()  # what a first run alone takes, such as room for a library's plans, is no part of it

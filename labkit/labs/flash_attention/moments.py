@@ -1,7 +1,7 @@
 """A run of tiled attention as moments, for a picture of each: read off what its memory noted.
 
 Moves that follow each other belong to one moment if they are of one kind and over the same rows,
-as those of K and V. Nothing but the log is used, so it is the run of whoever wrote the loops.
+as those of K and V. Only the log is used, so the pictures show the student's own loops.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,13 +52,13 @@ class Softmax:
 
 
 def moments(memory: Memory, is_causal: bool) -> list[Moment]:
-    """Of everything that was moved."""
+    """The moments of all moves."""
     scored, seen = torch.zeros(2, memory.n_rows, memory.n_rows, dtype=torch.bool)
     stored: dict[str, Tensor] = {}
     on_chip: dict[str, tuple[int, int]] = {}
     n_bytes = {"load": 0, "store": 0}
     groups = list(_groups(memory.accesses))
-    told, is_waiting = [], False
+    found, is_waiting = [], False
     for i, group in enumerate(groups):
         kind, rows = group[0].kind, (group[0].start, group[0].stop)
         names = tuple(access.name for access in group)
@@ -73,8 +73,10 @@ def moments(memory: Memory, is_causal: bool) -> list[Moment]:
                 scored = scored | _pairs(on_chip, "K", memory.n_rows, is_causal)
         if kind == "load" and set(on_chip) >= NEEDED:
             seen = seen | scored & _pairs(on_chip, "V", memory.n_rows, is_causal)
-        told.append(Moment(kind, names, rows, dict(on_chip), stored, seen, seen & ~before, n_bytes))
-    return told
+        found.append(
+            Moment(kind, names, rows, dict(on_chip), stored, seen, seen & ~before, n_bytes)
+        )
+    return found
 
 
 def all_scores(memory: Memory) -> Tensor:

@@ -40,7 +40,7 @@ LENGTHS: dict[tuple[int, int, int], tuple[int, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """n_rows tokens, head_dim numbers each, in this format; a chip with so many KiB.
+    """n_rows tokens, head_dim numbers each, in this format; a chip with sram_kib KiB.
 
     is_own: False if there was no student id to choose by.
     """

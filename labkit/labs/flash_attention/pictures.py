@@ -32,19 +32,19 @@ CAPTION = (
 
 
 def draw(
-    memory: Memory, scores: Tensor, told: Sequence[Moment], n: int, query: int, title: str = ""
+    memory: Memory, scores: Tensor, moments: Sequence[Moment], n: int, query: int, title: str = ""
 ) -> CourseFigure:
-    """The n-th of the moments told. scores (N N): of all pairs; query: whose softmax is shown."""
-    moment = told[n]
+    """The n-th of these moments. scores (N N): of all pairs; query: whose softmax is shown."""
+    moment = moments[n]
     look = {"font.size": SMALLER, "axes.titlesize": LETTERS}
     look |= {"xtick.labelsize": SMALLER, "ytick.labelsize": SMALLER}
     with blank((WIDE, HIGH), **look) as figure:
         far, chip, pairs, weights, moved = (figure.add_axes(place) for place in PLACES)
-        _draw_far(far, memory, moment, _names(told))
+        _draw_far(far, memory, moment, _names(moments))
         _draw_chip(chip, memory, moment)
         _draw_pairs(pairs, moment, query)
         _draw_softmax(weights, softmax_of(scores, moment, query), moment, query)
-        _draw_moved(moved, told, n)
+        _draw_moved(moved, moments, n)
         _write(figure, title or _words(moment))
     return figure
 
@@ -68,9 +68,9 @@ def _words(moment: Moment) -> str:
     return f"{moment.kind} rows {moment.rows[0]} to {moment.rows[1] - 1} of {names}"
 
 
-def _names(told: Sequence[Moment]) -> list[str]:
+def _names(moments: Sequence[Moment]) -> list[str]:
     """The arrays of a run, those given first, then as they come."""
-    return list(dict.fromkeys([*GIVEN, *(name for moment in told for name in moment.names)]))
+    return list(dict.fromkeys([*GIVEN, *(name for moment in moments for name in moment.names)]))
 
 
 def _draw_far(axes: Axes, memory: Memory, moment: Moment, names: Sequence[str]) -> None:
@@ -150,16 +150,16 @@ def _draw_softmax(axes: Axes, softmax: Softmax | None, moment: Moment, query: in
     axes.set_title(words, color=INK)
 
 
-def _draw_moved(axes: Axes, told: Sequence[Moment], n: int) -> None:
+def _draw_moved(axes: Axes, moments: Sequence[Moment], n: int) -> None:
     """Bytes so far, moment by moment, of all that the whole run will move."""
     for kind, color in KINDS.items():
-        kib = [moment.n_bytes[kind] / 1024 for moment in told]
+        kib = [moment.n_bytes[kind] / 1024 for moment in moments]
         axes.plot(range(n + 1), kib[: n + 1], color=color)
         axes.plot([n], kib[n : n + 1], "o", color=color, label=f"{kind} {kib[n]:.1f} KiB")
-    most = _total(told[-1].n_bytes)
-    axes.set(xlim=(0, max(1, len(told) - 1)), ylim=(0, 1.05 * most / 1024), xlabel="moment")
+    most = _total(moments[-1].n_bytes)
+    axes.set(xlim=(0, max(1, len(moments) - 1)), ylim=(0, 1.05 * most / 1024), xlabel="moment")
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axes.set_title(f"{_total(told[n].n_bytes) / 1024:.1f} KiB moved", color=INK)
+    axes.set_title(f"{_total(moments[n].n_bytes) / 1024:.1f} KiB moved", color=INK)
     axes.legend(loc="upper left", fontsize=SMALLER)
 
 

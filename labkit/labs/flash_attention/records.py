@@ -1,4 +1,4 @@
-"""What a record of lab 7 says: points of the experiment `sdpa`, and the floors of their times."""
+"""Reading lab 7's records: points of the experiment `sdpa`, and the floors of their times."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def computing_s(record: Record, point: Point, n_rows: int) -> float:
 
 
 def moving_s(record: Record, point: Point, n_rows: int, traffic: Traffic, *tile: int) -> float:
-    """Seconds to move what is counted for every head, at the machine's measured bandwidth."""
+    """Seconds to move the counted numbers of every head, at the machine's measured bandwidth."""
     n_numbers = point.n_heads * sum(traffic(n_rows, point.head_dim, *tile))
     return n_numbers * BYTES[record.provenance.dtype] / roofline_of(record).bandwidth
 

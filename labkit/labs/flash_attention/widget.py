@@ -1,4 +1,4 @@
-"""FlashAttention tile by tile: what lies where, and the running softmax of one query.
+"""FlashAttention tile by tile: the tiles on the chip, and the running softmax of one query.
 
 It plays the student's functions on a memory that counts. It needs ipywidgets; without it there is
 the picture of one moment. Viewers that know no widgets show that picture too.
@@ -26,24 +26,24 @@ Kernel = Callable[[Memory, int, int, bool], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class KernelRun:
     """A kernel's run: its memory, the scores of all pairs, its moments; what stopped it, if any."""
 
     memory: Memory
     scores: Tensor
-    told: list[Moment]
+    moments: list[Moment]
     stopped: str
 
     @property
     def is_unwritten(self) -> bool:
-        return not self.told and "NotImplementedError" in self.stopped
+        return not self.moments and "NotImplementedError" in self.stopped
 
     def picture(self, n: int, query: int) -> Figure:
         """The n-th moment; the last one says what stopped the run."""
-        if not self.told:
+        if not self.moments:
             return draw_nothing(self.stopped or "nothing was moved")
-        title = self.stopped if n == len(self.told) - 1 else ""
-        return draw(self.memory, self.scores, self.told, n, query, title)
+        title = self.stopped if n == len(self.moments) - 1 else ""
+        return draw(self.memory, self.scores, self.moments, n, query, title)
 
 
 def tile_player(flash_attention_1: Kernel, flash_attention_2: Kernel) -> Any:
@@ -54,7 +54,7 @@ def tile_player(flash_attention_1: Kernel, flash_attention_2: Kernel) -> Any:
     """
     kernels = dict(zip(ORDERS, (flash_attention_1, flash_attention_2), strict=True))
 
-    def play_with(**chosen: Any) -> Run:
+    def play_with(**chosen: Any) -> KernelRun:
         run = play(kernels, **chosen)
         if run.is_unwritten and chosen["order"] == ORDERS[0]:  # it opens with that order
             raise NotImplementedError(flash_attention_1.__name__)
@@ -68,7 +68,10 @@ def tile_player(flash_attention_1: Kernel, flash_attention_2: Kernel) -> Any:
             [
                 Control("order", "order", CHOSEN["order"], ORDERS, is_menu=True),
                 Frames(
-                    "moment", lambda run: max(0, len(run.told) - 1), FRAME_MS, start=telling_moment
+                    "moment",
+                    lambda run: max(0, len(run.moments) - 1),
+                    FRAME_MS,
+                    start=telling_moment,
                 ),
             ],
             [
@@ -97,8 +100,8 @@ def demo() -> Any:
 
 def play(
     kernels: dict[str, Kernel], *, order: str, tile_q: int, tile_kv: int, is_causal: bool
-) -> Run:
-    """A run of one of the kernels, as far as it comes."""
+) -> KernelRun:
+    """A run of one of the kernels, up to its end or its first error."""
     generator = torch.Generator("cpu").manual_seed(5)
     parts = 1.5 * torch.randn(3, N_ROWS, HEAD_DIM, generator=generator)
     room = 2 * (tile_q + tile_kv) * HEAD_DIM * 4  # tiles of Q and O, of K and V
@@ -107,15 +110,15 @@ def play(
         kernels[order](memory, tile_q, tile_kv, is_causal)
     except Exception as error:
         stopped = f"stopped: {type(error).__name__}: {error}"
-    return Run(memory, all_scores(memory), moments(memory, is_causal), stopped)
+    return KernelRun(memory, all_scores(memory), moments(memory, is_causal), stopped)
 
 
-def telling_moment(run: Run) -> int:
+def telling_moment(run: KernelRun) -> int:
     """Where what `QUERY` had is rescaled the most, or else the middle."""
 
     def rescaled(n: int) -> float:
-        softmax = softmax_of(run.scores, run.told[n], QUERY)
-        return softmax.rescaled if softmax and run.told[n].is_new[QUERY].any() else 1.0
+        softmax = softmax_of(run.scores, run.moments[n], QUERY)
+        return softmax.rescaled if softmax and run.moments[n].is_new[QUERY].any() else 1.0
 
-    best = min(range(len(run.told)), key=rescaled, default=0)
-    return best if run.told and rescaled(best) < 1 else len(run.told) // 2
+    best = min(range(len(run.moments)), key=rescaled, default=0)
+    return best if run.moments and rescaled(best) < 1 else len(run.moments) // 2

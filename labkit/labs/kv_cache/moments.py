@@ -80,7 +80,7 @@ def moments(
         name: store if isinstance(store, Held) else _careful(store.held)
         for name, store in made.items()
     }
-    told, n_made = [], [0, 0]
+    found, n_made = [], [0, 0]
     for what, sequence, n in operations(n_prompt, n_rewind):
         keys = torch.arange(n_made[sequence], n_made[sequence] + n) + 1.0 + 100 * sequence
         n_made[sequence] += n if what == "append" else 0
@@ -88,8 +88,8 @@ def moments(
             if not held[name].fault:
                 after = _careful(store.do, what, sequence, n, keys)
                 held[name] = replace(held[name], fault=after.fault) if after.fault else after
-        told.append(Moment(_words(what, sequence, n), **held, block_size=block_size))
-    return told
+        found.append(Moment(_words(what, sequence, n), **held, block_size=block_size))
+    return found
 
 
 def _words(what: str, sequence: int, n: int) -> str:
@@ -103,7 +103,7 @@ def _words(what: str, sequence: int, n: int) -> str:
 
 
 def _careful(do: Callable[..., Any], *arguments: Any) -> Any:
-    """What a call returns; if it raises, an empty store that says so."""
+    """The result of a call; if it raises, an empty store with the error as its note."""
     try:
         return do(*arguments)
     except Exception as error:

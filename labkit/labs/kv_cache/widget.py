@@ -27,20 +27,20 @@ def store_player(
     """
 
     def play(**chosen: int) -> list[Moment]:
-        told = moments(arena_cache, ring_cache, paged_cache, **chosen)
-        stores = told[-1].arena, told[-1].ring, told[-1].pages
+        shown = moments(arena_cache, ring_cache, paged_cache, **chosen)
+        stores = shown[-1].arena, shown[-1].ring, shown[-1].pages
         if all("NotImplementedError" in store.fault for store in stores):
             raise NotImplementedError(arena_cache.__name__)
-        return told
+        return shown
 
     if not has_widgets("one moment instead of the player"):
-        told = play(**CHOSEN)
-        return picture(told, telling_moment(told))
+        shown = play(**CHOSEN)
+        return picture(shown, telling_moment(shown))
     return player(
         [
             [
                 Control("n_prompt", "prompt", CHOSEN["n_prompt"], PROMPTS),
-                Frames("moment", lambda told: len(told) - 1, FRAME_MS, start=telling_moment),
+                Frames("moment", lambda shown: len(shown) - 1, FRAME_MS, start=telling_moment),
             ],
             [
                 Control("n_rewind", "rewind", CHOSEN["n_rewind"], REWINDS),
@@ -50,7 +50,7 @@ def store_player(
         ],
         play,
         picture,
-        lambda told: picture(told, telling_moment(told)),
+        lambda shown: picture(shown, telling_moment(shown)),
         label_em=6,
         width_em=22,
     )
@@ -63,12 +63,12 @@ def demo() -> Any:
     return store_player(ArenaCache, RingCache, PagedCache)
 
 
-def picture(told: Sequence[Moment], moment: int) -> CourseFigure:
-    """A moment, and what it changed."""
-    return draw(told[moment], told[moment - 1] if moment else None)
+def picture(shown: Sequence[Moment], moment: int) -> CourseFigure:
+    """The picture of a moment, with its changes marked."""
+    return draw(shown[moment], shown[moment - 1] if moment else None)
 
 
-def telling_moment(told: Sequence[Moment]) -> int:
+def telling_moment(shown: Sequence[Moment]) -> int:
     """The token after the rewind: it takes the place of one that is no longer read."""
     names = [what for what, _, _ in operations(CHOSEN["n_prompt"], CHOSEN["n_rewind"])]
-    return min(names.index("rewind") + 1, len(told) - 1)
+    return min(names.index("rewind") + 1, len(shown) - 1)

@@ -1,4 +1,4 @@
-"""What a model and its KV cache take on a card: a calculator, on the student's own functions.
+"""A calculator for the memory of a model and its KV cache, on the student's own functions.
 
 It needs ipywidgets; without it there is a table of the same numbers.
 """
@@ -61,7 +61,7 @@ def demo() -> Any:
 def vram_table(
     weight_bytes: Callable[..., int], kv_cache_bytes: Callable[..., int], gpu: str = "L40S"
 ) -> Table:
-    """Weights, cache and what is left on one card, a line per model."""
+    """Weights, cache and free memory on one card, a line per model."""
     card_bytes = _card_bytes(gpu)
     title = (
         f"{gpu}, {card_bytes / 1e9:.1f} GB, {TABLE_BATCH} sequences of {TABLE_LENGTH:,} tokens, "
@@ -104,5 +104,5 @@ def _models() -> list[str]:
 
 
 def _card_bytes(gpu: str) -> int:
-    """What the driver shows: the middle of the readings, and the one that a server plans with."""
+    """The driver's readings of memory: the middle one, and the one that a server plans with."""
     return vram_readings(gpu)["driver"][0]

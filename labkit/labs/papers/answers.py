@@ -59,7 +59,7 @@ def letters_of(item: Item, answer: Any, language: str) -> list[str]:
 
 
 def numbers_of(item: Item, answer: Any, language: str) -> dict[str, Any]:
-    """The values of an answer in numbers by field, whatever they are.
+    """The values of an answer in numbers, by field, unchecked.
 
     Raises: Unreadable if it is no dict with the item's fields.
     """

@@ -8,7 +8,7 @@ from typing import Any
 from labkit.bridge.local import local_student
 from labkit.checks.core import Unfinished
 from labkit.labs.papers.answers import Unreadable, is_blank, letters_of, numbers_of
-from labkit.labs.papers.checks.marks import ItemCase, Told, what_is_read
+from labkit.labs.papers.checks.marks import ItemCase, LocalWrong, what_is_read
 from labkit.labs.papers.items import (
     Item,
     explained,
@@ -56,11 +56,11 @@ class Asker:
         item, (student_id, language) = item_of(name), self._who()
         if not student_id:
             return Page(say("no id", language))
-        question = Question(item, name, student_id, language)
+        question = AskedItem(item, name, student_id, language)
         return Page("\n\n".join([*question.paragraphs(), *question.reasons(answer)]))
 
     def summary(self) -> Page:
-        """What is read of every answer, or what keeps it from being read."""
+        """How each answer was read, or why it cannot be read."""
         names = [name for item in items().values() for name in item.answers]
         return Page("\n".join(f"* `{name}`: {self._read(name)}" for name in names))
 
@@ -71,8 +71,8 @@ class Asker:
             return what_is_read(local_student(self._names), ItemCase(name))
         except Unfinished as unfinished:
             return str(unfinished)
-        except Told as told:
-            return told.sentences()
+        except LocalWrong as wrong:
+            return wrong.sentences()
 
     def _who(self) -> tuple[str, str]:
         names = self._names
@@ -80,7 +80,7 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedItem:
     """An item for one student, in a language. name: of its letters, or of its numbers."""
 
     item: Item
@@ -101,7 +101,7 @@ class Question:
 
     @property
     def wanted(self) -> str:
-        """What the student is to do."""
+        """The instruction of the item."""
         n = self.item.n_right
         what = "fill" if self.is_numbers else {0: "order", 1: "choose one"}.get(n, "choose")
         return say(what, self.language, n=n)

@@ -1,6 +1,6 @@
 """Lab 6's experiments as rows of a record: steps of each model, and speculation on each pair.
 
-Whatever is compared is timed in turns. The kit's own models really write. Larger ones have random
+Compared settings are timed in turns. The kit's own models really write. Larger ones have random
 weights, so their acceptance is scripted (`labkit.labs.speculative.scripted`), which the rows say.
 """
 
@@ -86,7 +86,7 @@ def speculation(
     and of all of them together blocks and drafted, examined and accepted tokens.
 
     The kit's own models write, by the samplers, or those of `labkit.speculative`; task: see `Task`;
-    rows by_source tell the sources of the prompts apart. Other models have random weights, and
+    rows by_source separate the sources of the prompts. Other models have random weights, and
     acceptance is scripted: as published, else by `ratios` (accepted / drafted by gamma), else by
     those of the kit's record of the tiny pair.
     """

@@ -60,7 +60,7 @@ class TableModel:
 
     @property
     def tokens(self) -> list[int]:
-        """What the cache holds."""
+        """The tokens in the cache."""
         return list(self._tokens)
 
     def n_cached(self) -> int:

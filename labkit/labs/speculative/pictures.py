@@ -128,7 +128,7 @@ def _draw_word(axes: Axes, x: float, y: float, word: str, kind: str) -> None:
 
 
 def _draw_bars(axes: Axes, moment: Moment, tokens: Sequence[int], n_bars: int, name: Name) -> None:
-    """What both models say of each token, so far as it is known by now."""
+    """The probabilities of both models for each token, if they are known by now."""
     place = moment.place
     said = {DRAFT: place.draft_probs, TARGET: place.target_probs}
     if moment.what == "drafted":
@@ -147,7 +147,7 @@ def _draw_bars(axes: Axes, moment: Moment, tokens: Sequence[int], n_bars: int, n
 
 
 def _draw_left(axes: Axes, place: Place, tokens: Sequence[int], n_bars: int) -> None:
-    """What the target says more than the draft, made to sum to 1."""
+    """The residual: the positive part of target minus draft, made to sum to 1."""
     _bars(axes, place.left, tokens, LEFT, 0.0)
     _title(axes, "from the residual")
     _tidy(axes, n_bars, tokens.index(place.added))

@@ -239,7 +239,7 @@ def best(gains_of_pair: Iterable[Gain]) -> Gain:
 
 
 def ratios_of(record: Record, pair: str = "tiny") -> dict[int, float]:
-    """Accepted / drafted of a pair by gamma, as the record has it."""
+    """Accepted / drafted of a pair by gamma, from the record."""
     return {
         gamma_of(row): row.counts["accepted"] / row.counts["drafted"]
         for row in record.of("speculation", pair)

@@ -35,7 +35,7 @@ N_POSITIONS, N_WARM_UP = 1024, 8  # of a decoder; tokens that are written before
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What is gone on from: a prompt as tokens, or a batch of them."""
+    """The start of a text: a prompt as tokens, or a batch of prompts."""
 
     id: str
     source: str
@@ -44,7 +44,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is written: n_new tokens after each prompt, or so many of a source; n_samples times."""
+    """The texts to write: n_new tokens after each prompt, or n of a source; n_samples times."""
 
     n_new: int = 50
     n_per_source: int | None = None
@@ -173,7 +173,7 @@ class SampledPair(Player):
         self.target, self.draft = self.decoders()
 
     def decoders(self, n_sequences: int = 1) -> list[Decoder]:
-        """The target's and the draft's, for batches of so many texts."""
+        """The decoders of target and draft, for batches of this many texts."""
         return [Decoder(weights, N_POSITIONS, n_sequences) for weights in self._weights]
 
     def models(self, way: Way) -> list[Any]:
@@ -183,7 +183,7 @@ class SampledPair(Player):
 
 
 def texts_of(pair: str, n_per_source: int | None = None) -> list[Text]:
-    """The twenty prompts as tokens of one of the kit's pairs, or so many of each source."""
+    """The twenty prompts as tokens of one of the kit's pairs, or a number of each source."""
     tokenizer, by_source = kit_tokenizer(PAIRS[pair][0]), {}
     for prompt in prompts():
         text = Text(prompt.id, prompt.source, tuple(tokenizer(prompt.text)["input_ids"]))

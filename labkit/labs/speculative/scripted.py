@@ -1,7 +1,7 @@
 """Speculation at a given acceptance: real steps, timed; how many tokens stay is scripted.
 
 Models of random weights take as long as trained ones, but their drafts are never right. So each
-block is told how many of its drafted tokens to keep, at rates that trained pairs had. All else
+block gets the number of its drafted tokens to keep, at rates that trained pairs had. All else
 happens: drafting, verifying, drawing, taking back. The engine plays it as CUDA graphs. Models that
 the engine does not have are played by transformers, with the samplers that are given.
 """

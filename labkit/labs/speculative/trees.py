@@ -50,7 +50,7 @@ def depths(parents: Sequence[int]) -> list[int]:
 
 
 def ancestor_mask(parents: Sequence[int]) -> Tensor:
-    """Which nodes each node sees in a tree's one forward pass: its ancestors and itself.
+    """The nodes that each node sees in a tree's forward pass: its ancestors and itself.
 
     For a chain this is the causal mask.
 

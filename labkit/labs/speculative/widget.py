@@ -97,7 +97,7 @@ def _telling_moment(played: Sequence[Moment]) -> int:
 
 
 def telling_block(played: Sequence[Moment]) -> list[Moment]:
-    """The block in which a token was rejected that had the best chance, after an accepted one.
+    """The block that rejected the token with the best chance, after an accepted one.
 
     Only what the target did there: the verdicts, and the token of its own. Without a rejection: the
     first block.

@@ -220,7 +220,7 @@ def measured_again(bench: Bench, row: Row) -> list[float]:
 
 
 def _size(point: Point) -> int:
-    """What a run's time grows with, at most: tokens fed, and attention's share left out."""
+    """The size that a run's time grows with: the tokens fed, without attention's share."""
     batch_size, n_input, n_new = point
     return batch_size * n_input + 64 * n_new
 

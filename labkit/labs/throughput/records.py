@@ -1,4 +1,4 @@
-"""What a record of lab 2 says beside its times: the floors of its runs."""
+"""Reading lab 2's records: the floors of its runs."""
 
 from labkit.measuring.bounds import knows_machine, machine_of
 from labkit.measuring.physics import floors_of

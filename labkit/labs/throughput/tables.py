@@ -16,7 +16,7 @@ RATES = ("first", "tokens/s", "ms/seq", "ms/layer", "MFU")
 
 
 def table(record: Record, experiment: str) -> Tables:
-    """Two tables of an experiment's rows: times, and what follows from them.
+    """Two tables of an experiment's rows: times, and numbers computed from them.
 
     What all rows share stands in the title; a column that no row has anything for is left out.
     n: how many samples there are; of their times by the clock and by CUDA events the median stands
@@ -88,7 +88,7 @@ def _filled(names: tuple[str, ...], lines: list[dict[str, str]]) -> list[str]:
 
 
 def _cells(row: Row, record: Record) -> dict[str, str]:
-    """What the tables say of a row, by their headings."""
+    """The cells of a row, by heading."""
     cells = {
         "model": row.short_model,
         "batch": f"{row.batch_size}",

@@ -25,7 +25,7 @@ from autograder.grading.cluster import grading
 from autograder.grading.cluster.connection import Connection
 from autograder.grading.cluster.grading import Patience, grade_on_cluster
 from autograder.grading.cluster.keys import ClusterError, write_keys
-from autograder.grading.grade import Run, grade
+from autograder.grading.grade import GradingSettings, grade
 from autograder.intake.collect import Submission
 from autograder.judging.jobs import SlotSettings
 from autograder.places import REPOSITORY
@@ -276,10 +276,10 @@ def test_a_cluster_gives_the_bytes_of_one_machine_though_a_worker_is_killed(
     for sample in samples_of(LAB, STUDENTS):
         sample.write(tmp_path / "in")
     lab, alone, spread = find_lab(LAB), tmp_path / "alone", tmp_path / "spread"
-    grade(lab, tmp_path / "in", alone, Run(seed=7))
+    grade(lab, tmp_path / "in", alone, GradingSettings(seed=7))
     with ThreadPoolExecutor(1) as pool:
         slots = pool.submit(kill_when_one_is_graded, workers[0], spread / "results.jsonl")
-        on_cluster = Run(seed=7, cluster=machines.address, cluster_keys=machines.keys)
+        on_cluster = GradingSettings(seed=7, cluster=machines.address, cluster_keys=machines.keys)
         grade(lab, tmp_path / "in", spread, on_cluster)
     assert products(spread) == products(alone)
     assert slots.result()

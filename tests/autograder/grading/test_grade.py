@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from autograder.builder.source import find_lab
 from autograder.cli import app
-from autograder.grading.grade import Run, grade
+from autograder.grading.grade import GradingSettings, grade
 from autograder.record.gradebook import CONFIG
 from autograder.record.log import read_results
 from autograder.record.results import RESULT_SCHEMA
@@ -87,7 +87,7 @@ def test_two_jobs_that_are_killed_and_go_on_give_the_bytes_of_one(graded, submis
     assert 3 <= kept.count(b"\n") < len(SAMPLES)
     with log.open("ab") as file:
         file.write(b'{"student": "torn')
-    grade(find_lab(LAB), submissions, out, Run(jobs=2))
+    grade(find_lab(LAB), submissions, out, GradingSettings(jobs=2))
     assert products(out) == products(graded)
     before = [json.loads(line)["seconds"] for line in kept.splitlines()]
     after = {r.student: r.seconds for r in read_results(log)}
@@ -121,7 +121,7 @@ def test_only_what_changed_is_graded_again_and_a_mark_given_by_hand_stays(
     ada.write_bytes(ada.read_bytes() + b"\n")
     shutil.rmtree(folder / "emil")
     before = {r.student: r for r in read_results(out / "results.jsonl")}
-    grade(find_lab(LAB), folder, out, Run())
+    grade(find_lab(LAB), folder, out, GradingSettings())
     after = {r.student: r for r in read_results(out / "results.jsonl")}
     assert set(before) - set(after) == {"emil"}
     assert {name for name in after if after[name] != before[name]} == {"ada", "dora"}

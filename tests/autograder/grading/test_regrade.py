@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from autograder.builder.source import find_lab
 from autograder.cli import app
-from autograder.grading.grade import Run, grade, write_class
+from autograder.grading.grade import GradingSettings, grade, write_class
 from autograder.grading.pool import Outcome
 from autograder.grading.regrade import OTHERS_STAY, RegradeError, plan_regrade
 from autograder.record.log import read_results
@@ -22,7 +22,7 @@ EXERCISE = "kv_table"
 STUDENTS = ("ada", "carol", "greta", "ida", "x19")
 MEMORY = find_lab(LAB)
 pytestmark = pytest.mark.usefixtures("warm_slots")
-RUN = Run()
+RUN = GradingSettings()
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +111,9 @@ def test_the_changes_are_shown_with_old_and_new_marks_and_their_checks(plan):
     assert changes["ada"].after.by_checks - changes["ada"].before.by_checks == 1.5
     assert (changes["ada"].before.total, changes["ada"].after.total) == (10.0, 11.5)
     assert changes["greta"].after.total is None
-    told = "\n".join(plan.told())
-    assert "kv_table of 01_memory: 2 of 5 change." in told
-    assert "ada: 8.5 -> 10 by checks, 10 -> 11.5 in all; kv_table, " in told
+    text = "\n".join(plan.lines())
+    assert "kv_table of 01_memory: 2 of 5 change." in text
+    assert "ada: 8.5 -> 10 by checks, 10 -> 11.5 in all; kv_table, " in text
     assert plan.in_full == ()
 
 
@@ -121,8 +121,8 @@ def test_who_earns_the_same_of_a_lab_with_other_points_is_not_listed(plan):
     before = {name: replace(row, max_score=row.max_score - 1) for name, row in plan.before.items()}
     other = replace(plan, before=before)
     assert {change.student for change in other.changes()} == {"ada", "greta"}
-    assert "The checks of the lab now give 10 points; they gave 9." in other.told()
-    assert not any("now give" in line for line in plan.told())
+    assert "The checks of the lab now give 10 points; they gave 9." in other.lines()
+    assert not any("now give" in line for line in plan.lines())
 
 
 def test_only_the_checks_of_that_exercise_are_played(plan):
@@ -164,7 +164,7 @@ def test_a_later_grading_grades_in_full_what_kept_its_other_exercises(
     plan, regraded, graded, submissions, tmp_path
 ):
     """The one_cell of greta is as a check that has changed since left it."""
-    assert OTHERS_STAY in plan.told()
+    assert OTHERS_STAY in plan.lines()
     assert {row.key for row in rows_in(regraded).values()} == {"of yesterday's checks"}
     out = tmp_path / "out"
     shutil.copytree(regraded, out)
@@ -174,7 +174,7 @@ def test_a_later_grading_grades_in_full_what_kept_its_other_exercises(
     mended, right = rows_in(out)["greta"], rows_in(graded)["greta"]
     assert mended.without_measurements() == right.without_measurements()
     again = plan_regrade(MEMORY, tmp_path / "in", out, EXERCISE, RUN)
-    assert again.told() == ["kv_table of 01_memory: 0 of 1 change."]  # no check has changed since
+    assert again.lines() == ["kv_table of 01_memory: 0 of 1 change."]  # no check has changed since
 
 
 def test_a_record_that_has_changed_meanwhile_is_not_overwritten(plan, yesterday, tmp_path):

@@ -11,7 +11,7 @@ from autograder.builder.source import find_lab
 from autograder.course.policy import Policy, read_policy
 from autograder.errors import Refusal
 from autograder.grading.attempts import contents_of, counted_works, due_works, works_of
-from autograder.grading.grade import Run, grade, grade_shard
+from autograder.grading.grade import GradingSettings, grade, grade_shard
 from autograder.grading.pool import Outcome
 from autograder.grading.scratch import LOCK, clear_leftovers, scratch_folder
 from autograder.grading.spool import Spool, shard_of
@@ -22,7 +22,7 @@ from autograder.record.results import ERROR, GRADED, UNGRADABLE, Result
 from tests.sample_class import samples_of
 
 LAB = "01_memory"
-RUN = Run(seed=5, sandbox=True)
+RUN = GradingSettings(seed=5, sandbox=True)
 POLICY = """
 timezone = "Asia/Taipei"
 attempts = "best"
@@ -163,7 +163,7 @@ def test_a_grading_that_is_refused_leaves_policy_and_roster_as_they_were(tmp_pat
         (folder / "ann").mkdir(parents=True)
         (folder / "ann" / "x.ipynb").write_text("{}")
     lock = ResultLog(out / "results.jsonl") if place == "busy" else None
-    run = Run(policy=tmp_path / "policy.toml", roster=tmp_path / "people.csv")
+    run = GradingSettings(policy=tmp_path / "policy.toml", roster=tmp_path / "people.csv")
     with pytest.raises(Refusal):
         grade(find_lab(LAB), folder, out, run)
     assert not (out / "policy.toml").exists()

@@ -9,7 +9,7 @@ import time
 import pytest
 from judge_server import completion, drips, fails, gives, hangs, judge_server, says, sends
 
-from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.client import JudgeClient, JudgeError
 
 QUESTION = [{"role": "user", "content": "Is it long? YES or NO"}]
 KEY = "sk-very-secret-0123456789"
@@ -29,7 +29,7 @@ def waits():
 @pytest.fixture
 def judge(server, waits):
     settings = {"api_key": KEY, "timeout_s": 10.0, "sleep": waits.append}
-    with Judge(server.url, "tiny-judge", **settings) as client:
+    with JudgeClient(server.url, "tiny-judge", **settings) as client:
         yield client
 
 
@@ -53,9 +53,9 @@ def test_a_request_follows_the_protocol(server, judge):
 
 
 def test_no_key_and_further_fields(server):
-    with Judge(f"{server.url}/", "m", body={"temperature": 0}) as judge:
+    with JudgeClient(f"{server.url}/", "m", body={"temperature": 0}) as judge:
         judge.ask(QUESTION)
-    with Judge(f"{server.url}/chat/completions", "m") as judge:
+    with JudgeClient(f"{server.url}/chat/completions", "m") as judge:
         judge.ask(QUESTION)
     assert "Authorization" not in server.requests[0]["headers"]
     assert server.requests[0]["body"]["temperature"] == 0
@@ -139,7 +139,7 @@ def test_retry_after_is_kept_to(server, judge, waits):
 
 def test_silence_ends_in_a_timeout(server):
     server.then = hangs
-    with Judge(server.url, "m", timeout_s=0.1, n_tries=2, sleep=lambda _: None) as judge:
+    with JudgeClient(server.url, "m", timeout_s=0.1, n_tries=2, sleep=lambda _: None) as judge:
         text = failure(judge)
     assert "did not answer within 0.1 s" in text and "--judge-timeout" in text
     assert len(server.requests) == 2
@@ -147,7 +147,7 @@ def test_silence_ends_in_a_timeout(server):
 
 def test_a_reply_that_never_ends_is_given_up_on(server):
     server.then = drips(0.02)
-    with Judge(server.url, "m", timeout_s=0.1, sleep=pytest.fail) as judge:
+    with JudgeClient(server.url, "m", timeout_s=0.1, sleep=pytest.fail) as judge:
         text = failure(judge)
     assert "was not over after 1 s" in text and "--judge-timeout" in text
     assert len(server.requests) == 1
@@ -156,14 +156,14 @@ def test_a_reply_that_never_ends_is_given_up_on(server):
 @pytest.mark.parametrize("timeout_s", [0, -1, 1e9, float("nan"), float("inf")])
 def test_a_timeout_that_is_none(timeout_s):
     with pytest.raises(ValueError, match="--judge-timeout needs seconds"):
-        Judge("http://host/v1", "m", timeout_s=timeout_s)
+        JudgeClient("http://host/v1", "m", timeout_s=timeout_s)
 
 
 def test_a_refused_connection_is_told_at_once():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
-        with Judge(url, "m", sleep=pytest.fail) as judge:
+        with JudgeClient(url, "m", sleep=pytest.fail) as judge:
             text = failure(judge)
     assert "no connection" in text and url in text and "Is the server running" in text
 
@@ -184,7 +184,7 @@ def test_a_key_that_the_server_echoes_is_hidden(server, key):
     by_number = "".join(f"\\u{ord(letter):04X}" for letter in key)
     server.plan = [says(f"Hmm Bearer {form}!") for form in (key, escaped, by_number)]
     server.then = sends(f"{' ' * 1990}{escaped} {by_number}".encode(), 401, "text/plain")
-    with Judge(server.url, "m", api_key=key) as judge:
+    with JudgeClient(server.url, "m", api_key=key) as judge:
         assert [judge.ask(QUESTION).text for _ in range(3)] == ["Hmm Bearer ***!"] * 3
         with pytest.raises(JudgeError, match=r"answers 401, '\*\*\* \*\*\*'"):
             judge.ask(QUESTION)
@@ -196,9 +196,11 @@ def test_a_key_that_the_server_echoes_is_hidden(server, key):
 )
 def test_a_body_that_may_hold_a_secret_is_refused(body):
     with pytest.raises(ValueError, match="--judge-key-env") as caught:
-        Judge("http://host/v1", "m", body=body)
+        JudgeClient("http://host/v1", "m", body=body)
     assert KEY not in str(caught.value)
-    Judge("http://host/v1", "m", body={"max_tokens": 9, "stop_token_ids": [1], "stop": "x"}).close()
+    JudgeClient(
+        "http://host/v1", "m", body={"max_tokens": 9, "stop_token_ids": [1], "stop": "x"}
+    ).close()
 
 
 @pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": "many"}, {"prompt_tokens": -5}])
@@ -230,24 +232,24 @@ def test_usage_that_tells_nothing_counts_as_nothing(server, judge, usage):
 )
 def test_an_address_that_is_none(url):
     with pytest.raises(ValueError, match="needs http:// or https:// and a host"):
-        Judge(url, "m")
+        JudgeClient(url, "m")
 
 
 def test_addresses_and_keys_that_would_leak_or_fail():
     with pytest.raises(ValueError, match="no name, password or query") as caught:
-        Judge(f"http://me:{KEY}@host/v1", "m")
+        JudgeClient(f"http://me:{KEY}@host/v1", "m")
     assert KEY not in str(caught.value)
     with pytest.raises(ValueError, match="no name, password or query"):
-        Judge(f"http://host/v1?key={KEY}", "m")
+        JudgeClient(f"http://host/v1?key={KEY}", "m")
     for key in (f"{KEY} x", f"{KEY}\nx", f"{KEY}ü"):
         with pytest.raises(ValueError, match="copy it again") as caught:
-            Judge("http://host/v1", "m", api_key=key)
+            JudgeClient("http://host/v1", "m", api_key=key)
         assert KEY not in str(caught.value)
 
 
 def test_stopping_wakes_a_judge_that_waits(server):
     server.then = fails(429, Retry_After="50")
-    judge = Judge(server.url, "m")
+    judge = JudgeClient(server.url, "m")
     problems = []
 
     def ask():

@@ -16,7 +16,7 @@ from nbconvert import HTMLExporter
 
 from autograder.builder.source import find_lab
 from autograder.grading import pool
-from autograder.grading.grade import Run
+from autograder.grading.grade import GradingSettings
 from autograder.judging.jobs import Limits
 from autograder.practice import Sample
 from autograder.practice.edits import add
@@ -24,7 +24,7 @@ from tests.sample_class import sample_class, samples_of
 from tests.sample_class.demo import grade_class, is_as_expected
 
 LAB = "01_memory"
-RUN = Run(jobs=1, seed=20_261_122, limits=Limits(cell_s=2, check_s=5, cells_s=20))
+RUN = GradingSettings(jobs=1, seed=20_261_122, limits=Limits(cell_s=2, check_s=5, cells_s=20))
 UIDS = {pool.uid_of(number) for number in range(RUN.jobs)}
 CANARIES = ("canary-in-the-environment", "canary-of-the-neighbour", str(RUN.seed))
 KINDS = {

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from autograder.builder.source import find_lab
 from autograder.cli import app
-from autograder.grading.grade import Grading, Run, grade
+from autograder.grading.grade import Grading, GradingSettings, grade
 from autograder.record.database import GradebookError
 from autograder.record.log import ResultLog, read_results
 from autograder.record.marks import as_points, marks_of, no_formula, write_marks
@@ -255,7 +255,7 @@ def test_whose_marks_by_hand_stay_under_a_name_that_is_not_handed_in_any_more_is
         (submissions / student).mkdir(parents=True)
         (submissions / student / f"{LAB}.ipynb").write_text("{}")
     monkeypatch.setattr(Grading, "record", lambda self, works, pool, log: None)
-    grade(find_lab(LAB), submissions, out, Run())
+    grade(find_lab(LAB), submissions, out, GradingSettings())
     absent, kept = (message.message for message in caplog.records[-2:])
     assert absent.endswith("any more: bo, chenwei")
     assert kept.endswith("count for no other name: chenwei")

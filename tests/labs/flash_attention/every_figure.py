@@ -32,5 +32,5 @@ def every_figure() -> Iterator[tuple[str, CourseFigure]]:
     run = flash_widget.play(
         dict(zip(flash_widget.ORDERS, kernels, strict=True)), **flash_widget.CHOSEN
     )
-    for n in (0, flash_widget.telling_moment(run), len(run.told) - 1):
+    for n in (0, flash_widget.telling_moment(run), len(run.moments) - 1):
         yield f"player {n}", run.picture(n, flash_widget.QUERY)

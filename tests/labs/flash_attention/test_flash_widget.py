@@ -39,9 +39,11 @@ def test_every_pair_is_seen_once_and_the_softmax_ends_right(case):
     run = run_of(*case)
     assert run.stopped == ""
     pairs = torch.ones(N_ROWS, N_ROWS, dtype=torch.bool)
-    assert torch.equal(run.told[-1].seen, pairs.tril() if case[3] else pairs)
-    assert torch.equal(sum(moment.is_new.int() for moment in run.told), run.told[-1].seen.int())
-    last = softmax_of(run.scores, run.told[-1], QUERY)
+    assert torch.equal(run.moments[-1].seen, pairs.tril() if case[3] else pairs)
+    assert torch.equal(
+        sum(moment.is_new.int() for moment in run.moments), run.moments[-1].seen.int()
+    )
+    last = softmax_of(run.scores, run.moments[-1], QUERY)
     logsumexp = last.maximum + torch.tensor(last.total).log()
     stored = run.memory.arrays
     wanted = stored["L"] if case[0] == ORDERS[1] else stored["m"] + stored["l"].log()
@@ -52,12 +54,12 @@ def test_every_pair_is_seen_once_and_the_softmax_ends_right(case):
 def test_each_moment_takes_one_pair_of_tiles_and_counts_what_was_moved(case):
     run = run_of(*case)
     _, tile_q, tile_kv, _ = case
-    for moment in run.told:
+    for moment in run.moments:
         assert moment.is_new.any(dim=1).sum() <= tile_q
         assert moment.is_new.any(dim=0).sum() <= tile_kv
-    n_bytes = run.told[-1].n_bytes
+    n_bytes = run.moments[-1].n_bytes
     assert n_bytes == {"load": 4 * run.memory.n_read, "store": 4 * run.memory.n_written}
-    sizes = [sum(m.n_bytes.values()) for m in run.told]
+    sizes = [sum(m.n_bytes.values()) for m in run.moments]
     assert sizes == sorted(sizes)
 
 
@@ -77,14 +79,14 @@ def test_moments_are_read_off_any_order_of_loads():
             memory.store("O", middle, sum(weights)[middle - start :])
 
     run = run_of(ORDERS[0], 8, 8, False, {ORDERS[0]: own})
-    assert run.told[-1].seen.all() and not run.stopped
-    assert run.told[-1].stored["O"].all()
+    assert run.moments[-1].seen.all() and not run.stopped
+    assert run.moments[-1].stored["O"].all()
 
 
 def test_the_telling_moment_rescales():
     for order in ORDERS:
         run = run_of(**{**CHOSEN, "order": order})
-        softmax = softmax_of(run.scores, run.told[telling_moment(run)], QUERY)
+        softmax = softmax_of(run.scores, run.moments[telling_moment(run)], QUERY)
         assert softmax.rescaled < 0.5 and softmax.weights.max() == 1
 
 
@@ -98,7 +100,7 @@ def test_a_kernel_that_fails_is_shown_as_far_as_it_came():
         memory.load("K")
 
     run = run_of(ORDERS[0], 8, 8, False, {ORDERS[0]: fails})
-    assert len(run.told) == 1
+    assert len(run.moments) == 1
     assert words(run.picture(0, 0))[0].startswith("stopped: SramOverflow: 32 rows of K take")
 
     def nothing(memory, *rest):
@@ -117,7 +119,7 @@ def test_a_kernel_that_fails_is_shown_as_far_as_it_came():
 def test_all_writing_stays_inside(order):
     for tile_q, tile_kv in ((4, 4), (32, 32)):
         run = run_of(order, tile_q, tile_kv, True)
-        for n in {0, len(run.told) // 2, len(run.told) - 1}:
+        for n in {0, len(run.moments) // 2, len(run.moments) - 1}:
             figure = run.picture(n, N_ROWS - 1)
             figure.draw_without_rendering()
             for text in figure.texts + [each for axes in figure.axes for each in axes.texts]:

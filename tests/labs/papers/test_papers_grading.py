@@ -209,9 +209,9 @@ def test_an_edition_with_reasons_shows_them_and_any_other_shows_none(edition):
     _, is_explained, site = edition
     code = (
         "from labkit.labs.papers.items import items;"
-        "from labkit.labs.papers.questions import Question;"
-        "item = items()['q02']; print(Question(item, 'q02', 'b1', 'en').reasons('A B C'));"
-        "print(Question(item, 'q02_numbers', 'b1', 'zh').reasons({'factor': 2}))"
+        "from labkit.labs.papers.questions import AskedItem;"
+        "item = items()['q02']; print(AskedItem(item, 'q02', 'b1', 'en').reasons('A B C'));"
+        "print(AskedItem(item, 'q02_numbers', 'b1', 'zh').reasons({'factor': 2}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,

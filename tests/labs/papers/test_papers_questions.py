@@ -7,7 +7,7 @@ import pytest
 
 from labkit.checks.notebook import Checker
 from labkit.labs.papers.items import explained, items, number_in, options_for
-from labkit.labs.papers.questions import Asker, Question
+from labkit.labs.papers.questions import AskedItem, Asker
 
 ME = {"student_id": "b1", "language": "en"}
 NAMES = [name for item in items().values() for name in item.answers]
@@ -97,7 +97,7 @@ def test_reasons_are_shown_once_they_are_there_and_the_answer_is(monkeypatch):
         assert (text.count("Because."), text.count("✓")) == (n_reasons, n_reasons > 0)
     numbers = {"numbers": {"en": "By counting.\n"}}
     monkeypatch.setattr("labkit.labs.papers.questions.explained", lambda item: numbers)
-    question = Question(items()["q03"], "q03_numbers", "b1", "en")
+    question = AskedItem(items()["q03"], "q03_numbers", "b1", "en")
     assert question.reasons({"top_kept": 1, "any_kept": ...}) == []
     assert question.reasons({"top_kept": 1, "any_kept": 2}) == ["By counting."]
 

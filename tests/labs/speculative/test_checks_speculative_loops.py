@@ -11,7 +11,7 @@ from labkit.bridge.local import local_student
 from labkit.checks.core import Wrong, open_cases_of
 from labkit.checks.law import exact_law
 from labkit.labs.speculative.checks import runs
-from labkit.labs.speculative.checks.cases import SamplingCase, as_told
+from labkit.labs.speculative.checks.cases import SamplingCase, under_settings
 from labkit.labs.speculative.checks.law import Unfollowed
 from labkit.labs.speculative.checks.models import OfferedModel, Table, Tape, circle, generic
 from labkit.labs.speculative.checks.runs import (
@@ -63,7 +63,7 @@ def test_a_sampler_that_never_ends_is_stopped():
 )
 def test_settings_mean_here_what_they_mean_in_the_lab(told):
     probs = torch.softmax(torch.randn(5, generator=torch.Generator().manual_seed(3)).double(), -1)
-    assert as_told(probs.tolist(), **told) == pytest.approx(
+    assert under_settings(probs.tolist(), **told) == pytest.approx(
         distribution(probs.log(), **told).tolist(), abs=1e-12
     )
 

@@ -21,7 +21,7 @@ LAB = find_lab("speculative")
 DRAFTED = [
     case
     for case in loop_cases(random.Random(5))["speculative"]
-    if getattr(case, "kind", "") in ("law", "told")
+    if getattr(case, "kind", "") in ("law", "settings")
 ]
 
 

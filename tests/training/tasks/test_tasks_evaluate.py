@@ -13,7 +13,7 @@ import random_models
 import small_models
 from judge_server import completion, fails, gives, judge_server, judges, says
 
-from autograder.judge_model.client import Judge, JudgeError
+from autograder.judge_model.client import JudgeClient, JudgeError
 from autograder.judge_model.cost import Price
 from training import evaluate as command
 from training.evaluate import TooExpensive, evaluate
@@ -54,7 +54,7 @@ def server():
 
 @pytest.fixture
 def judge(server):
-    with Judge(server.url, "tiny-judge", sleep=lambda _: None) as client:
+    with JudgeClient(server.url, "tiny-judge", sleep=lambda _: None) as client:
         yield client
 
 
@@ -252,7 +252,7 @@ def test_an_answer_judged_while_another_fails_is_kept(tmp_path, server, judge):
 def test_another_judge_judges_anew(tmp_path, server, judge):
     run(Oracle().candidate(), tmp_path, tasks=["open"], judge=judge)
     server.then = says("NO")
-    with Judge(server.url, "stricter") as stricter:
+    with JudgeClient(server.url, "stricter") as stricter:
         found, _ = run(Oracle().candidate(), tmp_path, tasks=["open"], judge=stricter)
     assert found["open"].score == 0 and found["open"].judges == ("stricter",)
 
@@ -268,7 +268,7 @@ def test_the_estimate_comes_before_the_first_question_and_can_stop_it(tmp_path, 
     server.requests.clear()
     with (
         pytest.raises(TooExpensive, match=r"above the limit of \$0.001: raise --max-cost"),
-        Judge(server.url, "dear") as dear,
+        JudgeClient(server.url, "dear") as dear,
     ):
         settings = {"price": Price(1, 1), "max_usd": 0.001}
         run(Oracle().candidate(), tmp_path, tasks=["open"], judge=dear, **settings)
@@ -297,7 +297,7 @@ def test_a_judge_that_fails_midway_loses_nothing(tmp_path, server, judge):
     assert (summary["n_scored"], summary["n_waiting"]) == (n_kept, N - n_kept)
     server.plan.clear()
     server.requests.clear()
-    with Judge(server.url, "tiny-judge") as revived:
+    with JudgeClient(server.url, "tiny-judge") as revived:
         found, _ = run(Oracle().candidate(), tmp_path, tasks=["open"], judge=revived)
     assert found["open"].score == 1 and found["open"].n_waiting == 0
     n_asked = {item.id: len(item.facts["requirements"]) for item in items("open", "dev-test", n=N)}
@@ -309,7 +309,7 @@ def test_one_unclear_verdict_is_asked_twice_then_left_without_a_score(tmp_path, 
     found, _ = run(Oracle().candidate(), tmp_path, tasks=["open"], n=1, judge=judge)
     assert found["open"].score == 1  # on asking again
     server.plan = [says("banana"), says("a ripe banana", finish_reason="length")]
-    with Judge(server.url, "other") as other:
+    with JudgeClient(server.url, "other") as other:
         found, text = run(Oracle().candidate(), tmp_path, tasks=["open"], n=1, judge=other)
     row = rows(tmp_path)[-1]
     assert row["score"] is None and row["verdicts"][0] is None and all(row["verdicts"][1:])
@@ -317,14 +317,14 @@ def test_one_unclear_verdict_is_asked_twice_then_left_without_a_score(tmp_path, 
     assert found["open"].score is None and found["open"].n_waiting == 0
     assert found["open"].n_unclear == 1
     assert "1 answers got no clear verdict" in text
-    with Judge(server.url, "other") as other:
+    with JudgeClient(server.url, "other") as other:
         found, _ = run(Oracle().candidate(), tmp_path, tasks=["open"], n=1, judge=other)
     assert found["open"].score == 1
 
 
 def test_a_key_in_the_judges_reply_is_not_recorded(tmp_path, server):
     server.then = says("Hmm Bearer sk-SECRET-abcdef")
-    with Judge(server.url, "m", api_key="sk-SECRET-abcdef") as judge:
+    with JudgeClient(server.url, "m", api_key="sk-SECRET-abcdef") as judge:
         run(Oracle().candidate(), tmp_path, tasks=["open"], n=1, judge=judge)
     assert "was 'Hmm Bearer ***'" in rows(tmp_path)[-1]["reason"]
 

@@ -71,7 +71,7 @@ def _mixed(rng: random.Random, *groups: list[tuple]) -> list[tuple]:
 
 
 def _edges(rng: random.Random) -> list[LoopCase]:
-    """Nobody, one, all alike; tokens that are first and last; what can never run."""
+    """No request, one, equal ones; first token = last token; requests that can never run."""
     n = SETUP.max_length
     alike = (rng.randint(6, 20), rng.randint(3, 6))
     threes = replace(SETUP, prefill_capacity=3 * alike[0])

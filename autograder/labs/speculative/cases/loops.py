@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 from labkit.labs.speculative.checks.alone import ONE_TOKEN, SENSELESS, RefusalCase
-from labkit.labs.speculative.checks.cases import SamplingCase, as_told, guesses
+from labkit.labs.speculative.checks.cases import SamplingCase, guesses, under_settings
 from labkit.labs.speculative.checks.models import Network, Table, circle, disjoint, generic
 
 MARGIN = 0.01  # between top_p and every sum that it is compared with
@@ -53,10 +53,12 @@ def _alone(rng: random.Random) -> list[SamplingCase]:
         SamplingCase("one token before", "law", generic(3, next(seeds)), ((end + 1) % 3,), 3,
                      settings={"eos": end}),
         *(
-            SamplingCase("told", "told", _clear_table(rng, **told), (1, 2), 2, settings=told)
-            for told in _settings(rng)
+            SamplingCase(
+                "settings", "settings", _clear_table(rng, **each), (1, 2), 2, settings=each
+            )
+            for each in _settings(rng)
         ),
-        SamplingCase("greedy", "told", generic(4, next(seeds)), (3, 1), 6, settings=greedy),
+        SamplingCase("greedy", "settings", generic(4, next(seeds)), (3, 1), 6, settings=greedy),
         SamplingCase("none", "ends", circle(ring), ring[:2], 0),
         SamplingCase("first", "ends", circle(ring), ring[:2], 5, settings={"eos": ring[2]}),
         SamplingCase("later", "ends", circle(ring), ring[:2], 6, settings={"eos": ring[5]}),
@@ -96,36 +98,36 @@ def _settings(rng: random.Random) -> list[dict[str, Any]]:
     ]
 
 
-def _clear_table(rng: random.Random, **told: Any) -> Table:
+def _clear_table(rng: random.Random, **settings: Any) -> Table:
     """A random table whose sums are all far enough from top_p, and some row loses a token."""
     seeds = _seeds(rng)
-    return next(t for t in (generic(3, seed) for seed in seeds) if _is_clear(t, **told))
+    return next(t for t in (generic(3, seed) for seed in seeds) if _is_clear(t, **settings))
 
 
 def _is_clear(table: Table, temperature: float, top_k: int = 3, top_p: float = 1.0) -> bool:
     texts = [(before, last) for before in range(3) for last in range(3)] + [(i,) for i in range(3)]
     n_left = []
     for text in texts:
-        probs = as_told(table.probs_after(text), temperature, top_k)
+        probs = under_settings(table.probs_after(text), temperature, top_k)
         sums = list(accumulate(sorted(probs, reverse=True)))[:-1]
         if top_p < 1 and any(abs(one - top_p) < MARGIN for one in sums):
             return False
-        n_left.append(sum(p > 0 for p in as_told(probs, 1.0, None, top_p)))
+        n_left.append(sum(p > 0 for p in under_settings(probs, 1.0, None, top_p)))
     return n_left.count(2) >= 6
 
 
 def _twins(rng: random.Random) -> list[SamplingCase]:
-    """One model as target and as draft, told how to sample."""
-    tables = [(told, _clear_table(rng, **told)) for told in _settings(rng)]
+    """One model as target and as draft, with the same settings."""
+    tables = [(settings, _clear_table(rng, **settings)) for settings in _settings(rng)]
     return [
-        SamplingCase("one model twice", "told", table, (1, 2), 3, table, (2,), told)
-        for told, table in tables
+        SamplingCase("one model twice", "settings", table, (1, 2), 3, table, (2,), settings)
+        for settings, table in tables
     ]
 
 
 def _greedy(rng: random.Random) -> list[SamplingCase]:
     prompt, gamma = _prompt(rng, 24, rng.randint(2, 5)), (rng.randint(2, 4),)
-    seeds, told = _seeds(rng), {"temperature": 0}
+    seeds, settings = _seeds(rng), {"temperature": 0}
     twin = next(target for target in map(Network, seeds) if _is_decided(target, prompt))
     pair = next(
         pair
@@ -133,8 +135,8 @@ def _greedy(rng: random.Random) -> list[SamplingCase]:
         if _is_decided(pair[0], prompt) and _is_telling(_agreed(*pair, prompt), gamma[0])
     )
     return [
-        SamplingCase("two networks", "greedy", pair[0], prompt, 24, pair[1], gamma, told),
-        SamplingCase("one network twice", "greedy", twin, prompt, 24, twin, gamma, told),
+        SamplingCase("two networks", "greedy", pair[0], prompt, 24, pair[1], gamma, settings),
+        SamplingCase("one network twice", "greedy", twin, prompt, 24, twin, gamma, settings),
     ]
 
 
@@ -199,8 +201,8 @@ def _ends(rng: random.Random) -> list[SamplingCase]:
     def ends(
         name: str, place: int, slips: tuple[int, ...] = (), kind: str = "ends"
     ) -> SamplingCase:
-        told, draft = {"eos": ring[place]}, circle(ring, slips)
-        return SamplingCase(name, kind, circle(ring), ring[:1], 9, draft, (3,), told)
+        settings, draft = {"eos": ring[place]}, circle(ring, slips)
+        return SamplingCase(name, kind, circle(ring), ring[:1], 9, draft, (3,), settings)
 
     return [
         SamplingCase("none", "ends", circle(ring), ring[:2], 0, circle(ring)),

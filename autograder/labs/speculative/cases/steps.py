@@ -1,6 +1,6 @@
 """Hidden cases of `distribution`, `residual`, `verify` and `verify_batch`.
 
-All are drawn until they tell right from wrong: tokens that cross a limit do so by a margin.
+All are drawn until they separate right from wrong: tokens cross a limit only by a margin.
 """
 
 import math
@@ -134,7 +134,7 @@ def _residuals(rng: random.Random) -> list[ResidualCase]:
 def _block(rng: random.Random, k: int, vocab_size: int = 4) -> VerifyCase:
     """Each token may be kept or rejected, and several tokens may replace it.
 
-    The row behind a token tells otherwise of it than the token's own, and no token is the target's
+    The row after a token gives another result for it than its own row, and no token is the target's
     most likely one.
     """
     drafted: list[int] = []

@@ -17,7 +17,7 @@ from labkit.checks.answers import (
     fields_of,
     finite_number_in,
 )
-from labkit.checks.compare import show, told
+from labkit.checks.compare import joined, show
 from labkit.checks.core import OnlyRead, Wrong, check
 
 PARTS = (
@@ -102,7 +102,7 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
             "The last of the mean times, m, is missing.": right - 1,
             f"It has a mean time too many, m/{n_slots + 1}.": right + 1 / (n_slots + 1),
         }
-    why = told(text for text, number in slips.items() if isclose(got, number, abs_tol=ROUNDED))
+    why = joined(text for text, number in slips.items() if isclose(got, number, abs_tol=ROUNDED))
     source, relative = "the lengths of the requests and the slots", TOLERANCE[setting] / right
     expect_close(case, got, right, setting, source, relative=relative, why=why)
 

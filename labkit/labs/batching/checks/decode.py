@@ -104,7 +104,7 @@ def caches_are_moved_and_freed_once(event: Event, state: State) -> Faults:
 
 
 def _wrong_move(what: str, i: int, state: State) -> str:
-    """What is wrong with an event for request i; empty if nothing is."""
+    """The fault of an event for request i; empty if there is none."""
     match what:
         case "load" if i in state.loaded:
             return "is loaded a second time"

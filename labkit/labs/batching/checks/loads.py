@@ -52,9 +52,9 @@ def _runs(student: Student, case: LoadCase, exercise: str) -> list[Run]:
 
 
 def grouped(lengths: Sequence[int], setup: Setup) -> list[list[int]]:
-    """Prompts in order, each batch around the first that is left: those that differ by no more.
+    """Batches of prompts in order: the first one left, and those of nearly its length.
 
-    How batches are made without a thought of memory.
+    This makes batches without memory limits.
     """
     left, batches = list(lengths), []
     while left:
@@ -140,7 +140,7 @@ def steps_are_near_the_least(student: Student, case: LoadCase) -> None:
 
 
 def has_bound(case: LoopCase) -> bool:
-    """Whether the steps of this case are bounded by its memory, whatever the loop's order."""
+    """Whether the memory of this case bounds the steps, for loops of any order."""
     if not isinstance(case, LoopCase) or not case.is_there_at_once:
         return False
     sizes = [job.size(case.setup.max_length) for job in case.jobs]

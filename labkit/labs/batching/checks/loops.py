@@ -1,4 +1,4 @@
-"""What the checks of the two loops share: cases, how one is played, and what fails.
+"""The shared parts of the two loops' checks: cases, runs, and failures.
 
 The servers, their log and the other loop are the checks' own. The student's loop is called with an
 `Offer` of its server, so all that it does goes through calls that are logged here.
@@ -67,7 +67,7 @@ class LoopCase:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """All workloads of a set: by what was done in all of them, a rule has enough to judge by."""
+    """All workloads of a set: together they have enough events to judge a rule."""
 
     workloads: tuple[LoopCase, ...]
 
@@ -138,8 +138,8 @@ def rule(
     on: the kinds of events at which the rule can be broken, with commas between. The check has the
     function's name and claims what the first line of its docstring says; it fails if a run breaks
     the rule, or one of those in `also`. A run that stops early is judged by what happened until
-    then; but in all runs together there has to be something to judge by (`expect_work`). What is
-    still to be done when the loop raises is no fault of its own: the exception is told instead.
+    then; but all runs together need enough work to judge (`expect_work`). If the loop raises, its
+    unfinished work is no extra fault: the exception is reported instead.
     """
 
     def mark(broken: Callable) -> Callable:
@@ -172,7 +172,7 @@ def rule(
 
 
 def loop_check(exercise: str, *kinds: str, **more: Any) -> Callable[[Callable], Callable]:
-    """`check` for a loop, which is not judged by what its requests and queue do wrong."""
+    """`check` for a loop; mistakes of its requests and its queue do not count."""
     return check(exercise, *kinds, parts=PARTS[exercise], **more)
 
 
@@ -201,7 +201,7 @@ def expect_work(
     exercise: str,
     kinds: Sequence[str] = (),
 ) -> None:
-    """A quarter of what was due was done: who does nothing breaks few rules.
+    """At least a quarter of the work was done: a loop that does nothing breaks few rules.
 
     work: as from `work_in`. kinds: the events to judge by. The loop's main work counts, and the
     first of these that is work.

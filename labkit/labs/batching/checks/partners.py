@@ -1,7 +1,7 @@
 """The other loop beside the student's: plain, slow, and never wrong.
 
-Both know the requests as they really are, so they have nothing to decide, and whatever the
-student's loop sends them, they do their part for it once.
+Both know the true requests, so they have nothing to decide. They do their part once for everything
+that the student's loop sends.
 """
 
 from collections import deque

@@ -20,7 +20,7 @@ def with_done(cases: list[list[str]]) -> list[list[str]]:
 
 
 def state_slips(wanted: tuple[str, ...]) -> Slips:
-    """What is said of predicates that count other states than these."""
+    """The sentences for predicates that count other states than these."""
 
     def slips(states: list[str]) -> dict[str, bool]:
         left = [state in wanted for state in states]
@@ -143,7 +143,7 @@ has_decode_requests = Table(
 
 
 def fit_slips(size: int, held: list[int], capacity: int) -> dict[str, bool]:
-    """What is said of wrong sums."""
+    """The sentences for wrong sums."""
     sums = {
         "Only the largest in memory is counted.": size + max(held, default=0),
         "Equal sizes in memory are counted once.": size + sum(set(held)),

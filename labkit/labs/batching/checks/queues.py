@@ -8,16 +8,16 @@ from typing import Any
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, refuse_blank, show, told
+from labkit.checks.compare import expect_equal, joined, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import Store, expect_refusal
+from labkit.checks.forms import HeldObject, expect_refusal
 
 MOST_CALLS = 1000  # of one condition, in one search
 
 _queue = partial(check, "RequestQueue", gate=True)
 
 
-class Queue(Store):
+class Queue(HeldObject):
     """A queue that the student's class made."""
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ def _expect_taken(
 ) -> list[int]:
     """constrained_get takes the request with the id `right`. Returns whom it asked about.
 
-    whys: what is said if another one is taken, by its id.
+    whys: the sentence if another one is taken, by its id.
     """
     condition = Condition(accepted)
     those = " or ".join(map(str, accepted)) or "none"
@@ -139,7 +139,7 @@ def all_others_keep_their_places(student: Student, case: QueueCase) -> None:
 
 
 def _slip_of_places(student: Student, case: QueueCase) -> str:
-    """What is said of the requests that are left by a search for the third one."""
+    """The sentence for the requests that a search for the third one leaves."""
     ids, queue, left = case.ids, case.build(student), []
     with suppress(StudentError, Wrong):
         queue.constrained_get(Condition([ids[2]]))
@@ -152,7 +152,7 @@ def _slip_of_places(student: Student, case: QueueCase) -> str:
         "The request at the front is lost if it does not meet the condition.": ids[1:2] + ids[3:],
         "The requests that do not meet the condition are put at the end.": ids[3:] + ids[:2],
     }
-    return told(text for text, others in slips.items() if left == others)
+    return joined(text for text, others in slips.items() if left == others)
 
 
 @_queue(hint="Return None after the last request, and remove nothing.", gate=False)

@@ -14,7 +14,7 @@ from labkit.bridge.requests import hold
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, expect_number, number_in, refuse_blank, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import Store, shown_by
+from labkit.checks.forms import HeldObject, shown_by
 
 LARGEST_LIMIT = 10**6  # beyond it, a sum says nothing of what was added
 
@@ -45,11 +45,11 @@ class RequestCase:
         """Tokens that it gets."""
         return max(0, self.stops_after or self.limit)
 
-    def build(self, student: Student) -> Store:
+    def build(self, student: Student) -> HeldObject:
         fields = {"id": self.id, "input_length": self.n_input, "output_length": self.wanted}
-        return Store(hold(student.Request, fields, self.max_length), ("add_token",))
+        return HeldObject(hold(student.Request, fields, self.max_length), ("add_token",))
 
-    def shown(self, student: Student, *steps: str | tuple) -> tuple[Store, Iterator[Any]]:
+    def shown(self, student: Student, *steps: str | tuple) -> tuple[HeldObject, Iterator[Any]]:
         """A new request, and what these steps give on it."""
         return shown_by(lambda: self.build(student), *steps)
 
@@ -180,7 +180,7 @@ def _expect_done_at_the_end(student: Student, case: RequestCase) -> None:
 
 
 def _is_seen_second(case: RequestCase, student: Student) -> str:
-    """What the end of text does as the second token, where it does nothing as the first."""
+    """The effect of the end of text as the second token, if it has none as the first."""
     other = case.build(student)
     with suppress(StudentError):
         for token in (case.eos + 1, case.eos):
@@ -190,7 +190,7 @@ def _is_seen_second(case: RequestCase, student: Student) -> str:
     return ""
 
 
-def _is_late(request: Store, case: RequestCase) -> str:
+def _is_late(request: HeldObject, case: RequestCase) -> str:
     """What one token more shows of a request that should be done."""
     with suppress(StudentError):
         request.add_token(case.eos + 1, case.eos)
@@ -223,7 +223,7 @@ def no_token_takes_a_state_back(student: Student, case: RequestCase) -> None:
     """A token never puts a request back into an earlier state; "done" stays "done"."""
     answer = case.answer()
 
-    def in_decode() -> Store:
+    def in_decode() -> HeldObject:
         made = case.build(student)
         _state_in(made.state, "of a new request")
         made.add_token(answer[0], case.eos)

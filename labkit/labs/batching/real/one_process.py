@@ -43,7 +43,7 @@ def serve_real(
     given. timeout_s: after that no further step begins. Tokens include the end of text; in the run,
     a job's stops_after says where that came.
     Raises: ValueError for what cannot be asked or computed; MemoryError if a loop takes far more
-    room than there is; whatever a loop raises.
+    room than there is; any exception of a loop.
     """
     loaded = zoo.load(model, profile="cpu")
     fed = tokenize(loaded, prompts)
@@ -83,7 +83,7 @@ def make_jobs(
     max_new: int | Sequence[int | None] | None,
     arrival_s: Sequence[float] | None,
 ) -> dict[int, Job]:
-    """What is asked for; where the model will end its texts is not known yet."""
+    """The jobs; it is not known yet where the model will end its texts."""
     wanted = max_new if isinstance(max_new, Sequence) else [max_new] * len(fed)
     asked = zip(fed, wanted, arrival_s or [0.0] * len(fed), strict=True)
     return {
@@ -138,7 +138,7 @@ class Progress:
             self._last_s = max(self._last_s, when_s)
 
     def is_over(self, now_s: float, timeout_s: float) -> bool:
-        """Reads what is new in the log. If the run is given up, `run.stopped` says why."""
+        """Reads new events in the log. If the run is given up, `run.stopped` says why."""
         for event in self._run.log[self._n_read :]:
             if event.what == "step":
                 self._n_idle[event.server] += 1

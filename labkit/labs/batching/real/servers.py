@@ -49,7 +49,7 @@ class Store(servers.Store):
 
 
 class _RealServer(servers.Server):
-    """What both do. keep_tokens is told of each request's new token."""
+    """The shared part of both servers. keep_tokens: called with each request's new token."""
 
     def __init__(
         self,

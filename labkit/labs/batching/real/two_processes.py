@@ -1,8 +1,8 @@
 """The two loops on a real model in two processes, with KV caches moved between them as files.
 
-The parent starts two workers (`labkit.labs.batching.real.worker`), listens to both, and tells
-each what it has to know of the other. So it knows how far the run is, still has the log when a
-worker dies, and waits for nobody for ever.
+The parent starts two workers (`labkit.labs.batching.real.worker`), listens to both, and sends each
+the news of the other. So it knows the progress, keeps the log when a worker dies, and never waits
+for ever.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Workers:
                 far_end.close()
 
     def follow(self, timeout_s: float) -> None:
-        """Listen until the run is over, and tell each worker what it has to know of the other."""
+        """Listen until the run is over, and send each worker the news of the other."""
         until_s = time.perf_counter() + timeout_s
         while self._n_ready < len(self._wires):
             if time.perf_counter() > until_s:

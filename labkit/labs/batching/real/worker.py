@@ -35,7 +35,7 @@ READY, STOP = "ready", "stop"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The error by which a worker ended. part: what is still to be written, if that is why."""
+    """The error that ended a worker. part: the unwritten part, if that is the reason."""
 
     reason: str
     part: str
@@ -51,7 +51,7 @@ def work(
     model: str,
     folder: str,
 ) -> None:
-    """What a worker does, until the parent tells it to stop or is gone."""
+    """The work of a worker, until the parent sends STOP or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent
     torch.set_num_threads(1)
     parent = multiprocessing.parent_process()
@@ -83,8 +83,8 @@ def work(
 
 
 def _failure(error: BaseException) -> Failure:
-    told = describe_error(error)
-    part = told["function"].partition(".")[0] if told["unwritten"] else ""
+    error_fields = describe_error(error)
+    part = error_fields["function"].partition(".")[0] if error_fields["unwritten"] else ""
     return Failure(" ".join(f"{type(error).__name__}: {error}".split()), part)
 
 

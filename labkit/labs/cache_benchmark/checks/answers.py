@@ -20,7 +20,7 @@ from labkit.checks.answers import (
     record_named,
     refuse,
 )
-from labkit.checks.compare import expect_mapping, list_in, show, told
+from labkit.checks.compare import expect_mapping, joined, list_in, show
 from labkit.checks.core import Wrong, check
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.memory import kv_bytes_per_token
@@ -108,7 +108,7 @@ def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
         got = finite_number_in(fields_of(student, case, (key,))[key], key)
         right = _slope(student, case, use_cache)
         slips = _slope_slips(student, case, use_cache, right).items()
-        why = told(text for text, number in slips if is_near(got, number, 0.02))
+        why = joined(text for text, number in slips if is_near(got, number, 0.02))
         source = "the two longest lengths of your record"
         expect_close(case, got, right, key, source, relative=0.02, why=why)
 
@@ -116,7 +116,7 @@ def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
 def _slope_slips(
     student: Student, case: AnswerCase, use_cache: bool, right: float
 ) -> dict[str, float]:
-    """Numbers that are not the last slope of this curve, by what is said of them."""
+    """Wrong numbers for the last slope of this curve, each with its sentence."""
     lengths, times_s = _curve(student, case, use_cache)
     return {
         "Give seconds, not milliseconds.": 1e3 * right,

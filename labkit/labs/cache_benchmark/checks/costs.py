@@ -8,9 +8,9 @@ from collections.abc import Callable
 from labkit.checks.tables import Claim, Slips, Table, call, made
 from labkit.measuring.roofline import ModelWork
 
-# A sum over a dozen passes in single precision is this exact, whoever made it single: passes that
-# are tensors make tensors of all that is computed from them. The least slip that changes a sum, one
-# cached token more in every step, changes it by 1.2e-6.
+# A sum over a dozen passes in single precision is this exact. If passes are tensors, all that is
+# computed from them is a tensor. The smallest slip that changes a sum is one cached token more in
+# every step; it changes the sum by 1.2e-6.
 SINGLE_PRECISION = 1e-6
 LLAMA, GEMMA = "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it"
 

@@ -147,7 +147,7 @@ def a_hash_covers_everything_before_it(student: Student, case: HashCase) -> None
 
 
 def _reach(whole: list, other: list) -> str:
-    """What is said of a new first token that changes the hashes of one or two blocks alone."""
+    """The sentence if a new first token changes the hashes of one or two blocks alone."""
     changed = [i for i, (one, new) in enumerate(zip(whole, other, strict=True)) if one != new]
     if changed == [0]:
         return "Only the hash of its own block changed. "

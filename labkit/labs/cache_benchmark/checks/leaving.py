@@ -44,7 +44,7 @@ class LeavingCase:
 
 
 def _leaves(student: Student, case: LeavingCase, launch_s: float, n_context: int, **more: str):
-    """What the student says, as a plain value; None stays None."""
+    """The student's result as a plain value; None stays None."""
     machine = case.machine.build(student)
     work = hold(student.ModelWork.of, case.model)
     got = student.leaves_launch_floor_at(machine, work, launch_s, n_context, **more)
@@ -100,7 +100,7 @@ def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
 
 
 def _why_not_none(student: Student, case: LeavingCase) -> str:
-    """What is said of n_context where its floor equals the launch time, by a longer launch time."""
+    """The sentence for n_context if its floor equals the launch time, by a longer launch time."""
     times_s = (case.above_all_s, 2 * case.above_all_s)
     equal, longer = (_leaves(student, case, launch_s, case.n_context) for launch_s in times_s)
     if not is_number(equal, case.n_context):

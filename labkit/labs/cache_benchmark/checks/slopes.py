@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import isclose
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_number, list_in, number_in, told
+from labkit.checks.compare import expect_number, joined, list_in, number_in
 from labkit.checks.core import check
 from labkit.checks.forms import expect_refusals
 
@@ -42,13 +42,13 @@ def _expect_slopes(student: Student, case: SlopesCase) -> None:
         pairs = zip(slopes, slip, strict=True)
         return all(isclose(*pair, rel_tol=1e-5, abs_tol=rounding) for pair in pairs)
 
-    why = told(sentence for sentence, slip in _slips(case) if agree(slip))
+    why = joined(sentence for sentence, slip in _slips(case) if agree(slip))
     for i, (one, expected) in enumerate(zip(slopes, case.expected, strict=True)):
         expect_number(one, expected, f"slope {i + 1}", relative=1e-5, absolute=rounding, why=why)
 
 
 def _slips(case: SlopesCase) -> Iterator[tuple[str, list[float]]]:
-    """What is said of the slopes that known mistakes give."""
+    """The sentences for the slopes of known mistakes."""
     n_given, given_s = case.given
     points = sorted(zip(n_given, given_s, strict=True))
     whole_s = [time_s / length for length, time_s in points]

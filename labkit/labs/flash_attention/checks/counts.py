@@ -27,7 +27,7 @@ class StandardCase(SizeCase):
 
 
 def expect_moved(got: float, right: float, what: str, slips: Mapping[float, str]) -> None:
-    """So many numbers are moved; two or four times as much may be the bytes of them."""
+    """This count of numbers is moved; two or four times the count may be their bytes."""
     expect_count(got, right, what, slips={**slips, right * 2: IN_BYTES, right * 4: IN_BYTES})
 
 

@@ -1,4 +1,4 @@
-"""What the checks of the attention functions expect of a run's numbers."""
+"""What the checks of the attention functions expect of the numbers in a run."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ from labkit.labs.flash_attention.checks.runs import (
     right_output,
     run_of,
 )
-from labkit.labs.flash_attention.checks.slips import said_of_output
+from labkit.labs.flash_attention.checks.slips import sentences_for_output
 from labkit.labs.flash_attention.checks.steps import (
     LARGE_TOLERANCE,
     TOLERANCE,
@@ -38,9 +38,9 @@ def expect_output(student: Student, case: AttentionCase, exercise: str) -> None:
     got, right = watched.memory.arrays["O"].double(), right_output(case, case.is_causal)
     if torch.allclose(got, right, rtol=tolerance, atol=tolerance):
         return
-    why = said_of_output(got, case, "O" in ORDERS[exercise].state)
+    why = sentences_for_output(got, case, "O" in ORDERS[exercise].state)
     if not why and ORDERS[exercise].in_turns and not isinstance(student, Helped):
-        why = _said_of_the_step(student)
+        why = _sentences_for_the_step(student)
     expect_array(watched, "O", right, why, tolerance)
 
 
@@ -74,7 +74,7 @@ def _expect_plain_output(student: Student, case: AttentionCase, exercise: str) -
         raise NotJudged('first pass the check "O is softmax(Q Kᵀ / √D) V"')
 
 
-def _said_of_the_step(student: Student) -> str:
+def _sentences_for_the_step(student: Student) -> str:
     """Where the student's own `online_softmax` is wrong, that it is."""
     case = StepCase("later", 4, 3, 5)
     try:
@@ -101,7 +101,7 @@ def expect_array(
 
 
 def expect_nothing_kept(student: Student, case: AttentionCase, exercise: str) -> None:
-    """The output follows from what was loaded last, not from copies of an earlier turn."""
+    """The output depends on the data loaded last, not on copies of an earlier turn."""
     watched = run_of(student, case, exercise)
     expect_order(watched, case)
     expect_meetings(watched, case)
@@ -114,7 +114,7 @@ def expect_nothing_kept(student: Student, case: AttentionCase, exercise: str) ->
 
 
 def _with_copies(watched: WatchedMemory, case: AttentionCase) -> Iterator[tuple[str, Tensor]]:
-    """What to say of copies that are used in place of what was loaded, and the output then."""
+    """The sentences for copies used in place of loaded data, each with its output."""
     order = watched.order
     names = order.in_turns + order.state
     for n in range(1, len(names) + 1):

@@ -52,7 +52,7 @@ class WatchedMemory:
     refusal: str = ""
 
     def offer(self) -> Offer:
-        """What the student's function gets for it."""
+        """The memory as the student's function sees it."""
         sizes = {"n_rows": self.memory.n_rows, "head_dim": self.memory.head_dim}
         attributes = {**sizes, "load": self.load, "store": self.store}
         return Offer(attributes=attributes, name="memory")
@@ -137,7 +137,7 @@ class WatchedMemory:
         return ""
 
     def most_waiting(self, one: str, other: str) -> int:
-        """By how many rows one array was ahead of the other at most, in what was loaded."""
+        """The most rows that one array was ahead of the other in loading."""
         ahead, most = 0, 0
         for access in self._loaded(one + other):
             rows = access.stop - access.start

@@ -57,7 +57,7 @@ def _loads(watched: WatchedMemory, case: AttentionCase, exercise: str, name: str
 
 
 def _turns_met(watched: WatchedMemory, case: AttentionCase) -> list[float]:
-    """How often what is loaded in turns met tiles of the outer loop: as it should, as it did."""
+    """How often tiles of the inner loop met tiles of the outer loop: expected, and counted."""
     inner = watched.order.in_turns[0]
     met = watched.meetings("Q", "K", coming=inner)
     seen = seen_pairs(case)

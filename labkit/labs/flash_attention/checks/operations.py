@@ -9,7 +9,7 @@ from functools import partial
 from math import isclose
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import number_in, told
+from labkit.checks.compare import joined, number_in
 from labkit.checks.core import check
 from labkit.labs.flash_attention.checks.turns import (
     EXACT,
@@ -28,9 +28,9 @@ def slip_in_counts(
     slips: Callable[..., Added],
     sizes: Sequence[tuple[int, ...]],
 ) -> str:
-    """What is said of the counts for several sizes: the mistakes that give them all."""
+    """The sentences for the counts of several sizes: the mistakes that give all of them."""
     added = [slips(*each) for each in sizes]
-    return told(
+    return joined(
         sentence
         for sentence in added[0]
         if all(
@@ -59,7 +59,7 @@ class OperationsCase(SizeCase):
         return [(self.n_rows, self.head_dim), (self.n_rows, 2 * self.head_dim)]
 
     def slip(self, got: tuple[float, float], slips: Callable[..., Added]) -> str:
-        """What is said of both counts."""
+        """The sentences for both counts."""
         return slip_in_counts(got, (self.one, self.twice), slips, self.sizes())
 
 
@@ -142,7 +142,7 @@ def _operations(student: Student, case: TurnsCase, tile: int) -> float:
 
 
 def _slip_in_turns(case: TurnsCase, few: float, many: float, slips: Callable[..., Added]) -> str:
-    """What is said of the counts with few turns and with many."""
+    """The sentences for the counts with few turns and with many."""
     sizes = [(case.n_rows, case.head_dim, case.turns(tile)) for tile in (case.wide, case.narrow)]
     return slip_in_counts((few, many), case.right[1:], slips, sizes)
 

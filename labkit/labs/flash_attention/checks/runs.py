@@ -1,4 +1,4 @@
-"""What the checks of the three attention functions share: cases, how one is played, what fails."""
+"""The shared parts of the three attention functions' checks: cases, runs, and failures."""
 
 from dataclasses import dataclass, replace
 from math import lcm
@@ -71,9 +71,9 @@ class AttentionCase:
 
 
 def run_of(student: Student, case: AttentionCase, exercise: str) -> WatchedMemory:
-    """What the student's function has done to the case's memory; played once for all checks.
+    """The run of the student's function on the case's memory; played once for all checks.
 
-    Raises: StudentError if it fails, Wrong if it wants of the memory what is not offered.
+    Raises: StudentError if it fails, Wrong if it uses an attribute that the memory does not offer.
     """
     key, ends = (exercise, case), (StudentError, Wrong)
     return student.once(key, lambda: _play(student, case, exercise), keep=ends)

@@ -1,4 +1,4 @@
-"""What known mistakes make of attention's output: a cause is named only if it gives all of it."""
+"""Known mistakes in attention's output: a cause is named only if it gives the whole output."""
 
 from collections.abc import Callable, Mapping
 
@@ -44,13 +44,13 @@ UNMASKED = "There is no mask, though is_causal is True."
 MASKED = "There is a mask, though is_causal is False."
 
 
-def said_of_output(got: Tensor, case: AttentionCase, has_state: bool = False) -> str:
-    """What is said of a wrong output (N D): all mistakes that would give just this.
+def sentences_for_output(got: Tensor, case: AttentionCase, has_state: bool = False) -> str:
+    """The sentences for a wrong output (N D): all mistakes that give exactly this.
 
     has_state: whether O is divided by its total in every turn.
     """
     if case.kind == "large":
-        return _said_of_nan(case, has_state) if got.isnan().any() else ""
+        return _sentence_for_nan(case, has_state) if got.isnan().any() else ""
     masks = _wrong_masks(case) if case.tile_q and case.is_causal else {}
     slips = slipped_outputs(case)
     if case.tile_q and not has_state:  # O is never loaded
@@ -64,7 +64,7 @@ def said_of_output(got: Tensor, case: AttentionCase, has_state: bool = False) ->
     return " Or: ".join(found)
 
 
-def _said_of_nan(case: AttentionCase, has_state: bool) -> str:
+def _sentence_for_nan(case: AttentionCase, has_state: bool) -> str:
     """What makes NaN of scores that are large, or far below 0."""
     queries, keys, _ = case.matrices()
     scores = tile_scores(queries, keys, 0, 0, case.is_causal)
@@ -138,7 +138,7 @@ def _wrong_tiles(case: AttentionCase) -> dict[str, Tensor]:
 
 
 def _wrong_masks(case: AttentionCase) -> dict[str, Tensor]:
-    """Which keys a query sees (N N), by what to say of it."""
+    """Wrong masks (N N, query by key), each with its sentence."""
     row, seen = torch.arange(case.n_rows), seen_pairs(case)
     query, first_query = row[:, None], (row // case.tile_q * case.tile_q)[:, None]
     key, first_key = row, row // case.tile_kv * case.tile_kv

@@ -19,8 +19,8 @@ from labkit.labs.flash_attention.checks.steps import (
     StepCase,
     expect_sum,
     level_after,
-    said_of,
-    said_of_maximum,
+    sentences_for,
+    sentences_for_maximum,
     step_of,
 )
 
@@ -33,7 +33,7 @@ _softmax = partial(check, "online_softmax", gate=True)
 def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
     """The new maximum is the largest score that each query has met so far."""
     got, right = step_of(student, case)[0], level_after(*case.parts())[0]
-    why = said_of_maximum(got, case)
+    why = sentences_for_maximum(got, case)
     is_known = right.isfinite()
     expect_tensor(got.where(is_known, 0), right.where(is_known, 0), "the maximum", why=why)
     if (got[~is_known] != -torch.inf).any():
@@ -64,7 +64,7 @@ def large_scores_do_not_overflow(student: Student, case: StepCase) -> None:
     maximum, total, output = step_of(student, case)
     for name, part in zip(NAMES[1:], (total, output), strict=True):
         if not part.isfinite().all():
-            why = said_of(part, level_after(*case.parts())[NAMES.index(name)], case, name)
+            why = sentences_for(part, level_after(*case.parts())[NAMES.index(name)], case, name)
             if part.isinf().any():  # several slips overflow alike
                 why = "An exponential overflows: its argument must not be above 0."
             bad = show(part[~part.isfinite()][0])

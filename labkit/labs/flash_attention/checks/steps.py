@@ -1,4 +1,4 @@
-"""What the checks of `online_softmax` share: one step, what is right, and what mistakes make of it.
+"""The shared parts of `online_softmax`'s checks: one step, its right result, and known mistakes.
 
 Totals and outputs are judged relative to the maximum that comes with them: a wrong maximum is one
 mistake, not three.
@@ -77,7 +77,7 @@ def level_after(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]
 
 
 def step_of(student: Student, case: StepCase) -> tuple[Tensor, Tensor, Tensor]:
-    """What the student's function makes of the right state: maximum, total and output."""
+    """The student's next state, from the right state before: maximum, total and output."""
     return student.once(("online_softmax", case), lambda: _play(student, case))
 
 
@@ -106,8 +106,8 @@ def _real(got: Any, right: Tensor, name: str) -> Tensor:
     return part.double()
 
 
-def said_of_maximum(got: Tensor, case: StepCase) -> str:
-    """What is said of a wrong maximum (Q,)."""
+def sentences_for_maximum(got: Tensor, case: StepCase) -> str:
+    """The sentences for a wrong maximum (Q,)."""
     scores, values = case.parts()
     n_before = case.n_before
     before, _, _ = level_after(scores[:, :n_before], values[:n_before])
@@ -133,7 +133,7 @@ def at_own_level(maximum: Tensor, right_maximum: Tensor) -> Tensor:
 
 
 def expect_sum(student: Student, case: StepCase, which: str, n_queries: int | None = None) -> None:
-    """The total or the output of the first queries, whatever the maximum that was chosen."""
+    """The total or the output of the first queries, relative to any maximum."""
     maximum, *sums = step_of(student, case)
     right_maximum, *right_sums = level_after(*case.parts())
     is_output = which == "output"
@@ -143,12 +143,12 @@ def expect_sum(student: Student, case: StepCase, which: str, n_queries: int | No
     tolerance = LARGE_TOLERANCE if case.kind == "large" else TOLERANCE
     if torch.allclose(found[:n_queries], right, rtol=tolerance, atol=tolerance):
         return
-    why = said_of(sums[is_output], right_sums[is_output], case, which)
+    why = sentences_for(sums[is_output], right_sums[is_output], case, which)
     expect_tensor(found[:n_queries], right, f"the {which}", why=why, tolerance=tolerance)
 
 
-def said_of(got: Tensor, right: Tensor, case: StepCase, which: str) -> str:
-    """What is said of a wrong total or output: all mistakes that would give just this."""
+def sentences_for(got: Tensor, right: Tensor, case: StepCase, which: str) -> str:
+    """The sentences for a wrong total or output: all mistakes that give exactly this."""
     if is_near(got, right):
         return (
             f"That is the {which} for the right maximum, but the maximum you return is another one."
@@ -166,7 +166,7 @@ def is_near(got: Tensor, slipped: Tensor) -> bool:
 
 
 def slips_of(case: StepCase, which: str) -> Iterator[tuple[str, Tensor]]:
-    """What to say of known mistakes, and what they make of the total (Q,) or the output (Q D).
+    """The sentences of known mistakes, each with its total (Q,) or output (Q D).
 
     A total is an output whose values are all 1.
     """

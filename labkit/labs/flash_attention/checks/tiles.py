@@ -38,7 +38,7 @@ class TileCase:
         return two_numbers_in(got, "the rows of both tiles")
 
     def why(self, tile_q: float, tile_kv: float, otherwise: str = "") -> str:
-        """What is said of a wrong tile_kv: what both numbers show comes first."""
+        """The sentences for a wrong tile_kv: mistakes that both numbers show come first."""
         if tile_q > tile_kv:
             return "tile_q comes first, and it is never larger than tile_kv."
         if tile_kv == self.head_dim:

@@ -38,7 +38,7 @@ class TurnsCase(SizeCase):
     right: tuple[Any, Any, Any]
 
     def ask(self, function: Proxy, tile: int) -> Any:
-        """What a function of the student's gives for a tile of so many rows."""
+        """The result of a student's function for tiles of this many rows."""
         return function(self.n_rows, self.head_dim, tile)
 
     def turns(self, tile: int) -> int:
@@ -46,7 +46,7 @@ class TurnsCase(SizeCase):
         return self.n_rows // tile
 
     def even_tiles(self) -> list[tuple[int, int, Any]]:
-        """Tiles that divide the length, smallest first: rows, turns, and what is right."""
+        """Tiles that divide the length, smallest first: rows, turns, and the right result."""
         tiles = (self.n_rows, self.wide, self.narrow)
         each = zip(tiles, map(self.turns, tiles), self.right, strict=True)
         return list(each)[::-1]

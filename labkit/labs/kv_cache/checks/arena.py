@@ -13,9 +13,9 @@ from torch import Tensor
 
 from labkit.bridge.requests import hold, hold_item, values_of
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, expect_number, told
+from labkit.checks.compare import expect_equal, expect_number, joined
 from labkit.checks.core import check
-from labkit.checks.forms import Store, expect_refusal, shown_by
+from labkit.checks.forms import HeldObject, expect_refusal, shown_by
 from labkit.checks.slips import is_number
 from labkit.checks.tensors import expect_unchanged, tensor_in
 from labkit.labs.kv_cache.checks.stored import (
@@ -57,9 +57,9 @@ class ArenaCase:
         """The same with one layer, where a step is complete with one append."""
         return replace(self, n_layers=1)
 
-    def build(self, student: Student) -> Store:
+    def build(self, student: Student) -> HeldObject:
         sizes = (self.n_layers, self.batch, self.n_kv_heads, self.head_dim, self.capacity)
-        return Store(hold(student.ArenaCache, *sizes, dtype=self.dtype), ("append", "rewind"))
+        return HeldObject(hold(student.ArenaCache, *sizes, dtype=self.dtype), ("append", "rewind"))
 
     def step_tokens(self, step: int, n_tokens: int) -> Tensor:
         """Keys and values of one step for all layers: (2 n_layers B Hkv T D)."""
@@ -72,13 +72,13 @@ def in_full_precision(case: ArenaCase) -> bool:
     return case.dtype is torch.float32
 
 
-def append_step(cache: Store, tokens: Tensor) -> list[Any]:
+def append_step(cache: HeldObject, tokens: Tensor) -> list[Any]:
     """Every layer appends its part, in order; returns what each call returned."""
     layers = enumerate(zip(*tokens, strict=True))
     return cache.in_turn(*(("append", i, keys, values) for i, (keys, values) in layers))
 
 
-def arenas(cache: Store) -> list[Tensor]:
+def arenas(cache: HeldObject) -> list[Tensor]:
     """Both arenas as they are now."""
     keys, values = cache.in_turn("keys", "values")
     return [tensor_in(keys, "`keys`"), tensor_in(values, "`values`")]
@@ -140,7 +140,7 @@ def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
     """`length` counts tokens, not appends: it moves when the last layer has appended."""
     expect_number(case.build(student).length, 0, "the length of a new cache")
     appends = appends_of(student, case)
-    why = told(
+    why = joined(
         sentence
         for sentence, slip in LENGTH_SLIPS.items()
         if all(

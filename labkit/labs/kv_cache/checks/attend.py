@@ -12,7 +12,7 @@ from torch import Tensor
 
 from labkit.bridge.requests import place_all, values_of
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, told
+from labkit.checks.compare import expect_equal, joined
 from labkit.checks.core import check
 from labkit.checks.forms import pair_in
 from labkit.checks.tensors import (
@@ -29,7 +29,7 @@ _attend = partial(check, "attend_cached", gate=True)
 
 
 def attention_by_hand(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """What the last queries of a sequence find, query by query: each ignores what comes later."""
+    """Attention of the last queries of a sequence, one by one: each ignores later tokens."""
     n_query, found = queries.shape[2], torch.empty_like(queries)
     for i in range(n_query):
         n_seen = keys.shape[2] - n_query + 1 + i
@@ -87,7 +87,7 @@ def new_keys_follow_the_cached_ones(student: Student, case: AttendCase) -> None:
         "The new tokens stand before the cached ones.": _new_first(*right, case.n_query),
         "Keys and values are swapped.": right[::-1],
     }
-    why = told(sentence for sentence, pair in slips.items() if past and is_pair(cache, pair))
+    why = joined(sentence for sentence, pair in slips.items() if past and is_pair(cache, pair))
     expect_pair(cache, *right, "of the new cache", why=why)
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, show, told
+from labkit.checks.compare import expect_equal, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.checks.tensors import tensor_in, wanted_tokens
@@ -139,7 +139,7 @@ def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) ->
 
 
 def _slip(tokens: Tensor, case: GenerateCase) -> str:
-    """What is said of tokens that known mistakes make."""
+    """The sentences for tokens that known mistakes give."""
     prompt = case.prompt()
     by_first_row = generate_uncached(
         lambda tokens: case.logits(tokens[:1].expand_as(tokens)), prompt, case.n_new
@@ -151,7 +151,7 @@ def _slip(tokens: Tensor, case: GenerateCase) -> str:
         ),
         "Every row got the token of the first row.": by_first_row,
     }
-    return told(sentence for sentence, made in slips.items() if torch.equal(tokens, made))
+    return joined(sentence for sentence, made in slips.items() if torch.equal(tokens, made))
 
 
 @_generate(

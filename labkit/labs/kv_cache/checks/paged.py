@@ -17,7 +17,7 @@ from labkit.bridge.requests import hold
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, expect_number, show
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import Store, expect_refusal
+from labkit.checks.forms import HeldObject, expect_refusal
 from labkit.checks.tensors import tensor_in
 from labkit.labs.kv_cache.checks.slips import slip_of_rewind
 from labkit.labs.kv_cache.checks.stored import (
@@ -48,9 +48,9 @@ class PagedCase:
     def __str__(self) -> str:
         return f"{self.n_blocks} blocks of {self.block_size} tokens, appends of {self.appends}"
 
-    def build(self, student: Student) -> Store:
+    def build(self, student: Student) -> HeldObject:
         sizes = (self.n_blocks, self.block_size, self.n_kv_heads, self.head_dim)
-        return Store(hold(student.PagedCache, *sizes, dtype=self.dtype), METHODS)
+        return HeldObject(hold(student.PagedCache, *sizes, dtype=self.dtype), METHODS)
 
     def tokens(self, n_tokens: int, of: int = 0) -> Tensor:
         """Keys and values of a sequence: (2 Hkv n_tokens D)."""
@@ -68,13 +68,13 @@ def in_full_precision(case: PagedCase) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Who owns which block: block tables by sequence; n_free as the cache tells it."""
+    """The owners of blocks: block tables by sequence, and the n_free that the cache reports."""
 
     tables: dict[int, list[int]]
     n_free: Any
 
 
-def blocks_after(cache: Store, case: PagedCase, ids: Collection[int], *steps: tuple) -> Blocks:
+def blocks_after(cache: HeldObject, case: PagedCase, ids: Collection[int], *steps: tuple) -> Blocks:
     """The blocks of these sequences, and how many are free, once these steps have been taken."""
     *got, n_free = cache.in_turn(*steps, *_looks(ids), "n_free_blocks")[len(steps) :]
     return Blocks(_tables(got, ids, case), n_free)
@@ -102,7 +102,7 @@ def _table(got: Any, sequence_id: int, case: PagedCase) -> list[int]:
     return [int(block) for block in table]
 
 
-def expect_tokens_in_blocks(cache: Store, case: PagedCase, lives: dict[int, Tensor]) -> None:
+def expect_tokens_in_blocks(cache: HeldObject, case: PagedCase, lives: dict[int, Tensor]) -> None:
     """Each sequence's tokens lie in the storage where its block table says."""
     names = ("keys", "values")
     stored = {
@@ -232,7 +232,7 @@ def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
     _expect_empty(cache, case)
 
 
-def _expect_empty(cache: Store, case: PagedCase) -> None:
+def _expect_empty(cache: HeldObject, case: PagedCase) -> None:
     """Sequence 1, of which all tokens were rewound, is there, and grows again."""
     what = "the block table when all was rewound"
     try:

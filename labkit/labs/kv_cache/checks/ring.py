@@ -12,9 +12,9 @@ from torch import Tensor
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, list_in, told
+from labkit.checks.compare import expect_equal, joined, list_in
 from labkit.checks.core import check
-from labkit.checks.forms import Store
+from labkit.checks.forms import HeldObject
 from labkit.checks.tensors import tensor_in
 from labkit.labs.kv_cache.checks.slips import (
     CHUNK_SLIPS,
@@ -50,9 +50,9 @@ class RingCase:
         """Chunks of which the second goes over the end of the ring."""
         return (self.window - 1, 2, 3)
 
-    def build(self, student: Student) -> Store:
+    def build(self, student: Student) -> HeldObject:
         sizes = (self.batch, self.n_kv_heads, self.head_dim, self.window)
-        return Store(hold(student.RingCache, *sizes, dtype=self.dtype), ("append", "mask"))
+        return HeldObject(hold(student.RingCache, *sizes, dtype=self.dtype), ("append", "mask"))
 
     def tokens(self, n_tokens: int) -> Tensor:
         """Keys and values of a whole sequence: (2 B Hkv n_tokens D)."""
@@ -60,7 +60,7 @@ class RingCase:
         return random_tokens(self.seed, *shape, dtype=self.dtype)
 
 
-def append_in_chunks(cache: Store, tokens: Tensor, chunks: tuple[int, ...]) -> None:
+def append_in_chunks(cache: HeldObject, tokens: Tensor, chunks: tuple[int, ...]) -> None:
     """Append a sequence in pieces of these lengths."""
     parts = zip(*(part.split(chunks, dim=2) for part in tokens), strict=True)
     cache.in_turn(*(("append", *part) for part in parts))
@@ -69,8 +69,8 @@ def append_in_chunks(cache: Store, tokens: Tensor, chunks: tuple[int, ...]) -> N
 STATE = ("positions", "keys", "values")
 
 
-def state_of(cache: Store) -> dict[str, Any]:
-    """What the ring shows."""
+def state_of(cache: HeldObject) -> dict[str, Any]:
+    """The public state of the ring."""
     return dict(zip(STATE, cache.in_turn(*STATE), strict=True))
 
 
@@ -121,7 +121,7 @@ def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> N
     """`positions` says which token lies in each slot, -1 for none, after every token."""
     states = decoded_token_by_token(student, case)
     got = [list_in(state["positions"], "`positions`", "a list") for state in states]
-    why = told(
+    why = joined(
         sentence
         for sentence, slip in POSITION_SLIPS.items()
         if got == [slip(n_tokens, case.window) for n_tokens in range(len(states))]
@@ -160,7 +160,7 @@ def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> 
 
 
 def _slip_of_chunks(state: dict[str, Any], case: RingCase) -> str:
-    """What is said if the full ring holds what a known mistake leaves in it."""
+    """The sentences if the full ring holds the tokens that a known mistake leaves."""
     stored = [tensor_in(state[name], f"`{name}`") for name in ("keys", "values")]
 
     def is_left_by(*is_right: bool) -> bool:
@@ -168,7 +168,7 @@ def _slip_of_chunks(state: dict[str, Any], case: RingCase) -> str:
         held = case.tokens(sum(case.chunks))[..., newest, :]
         return all(torch.equal(*parts) for parts in zip(stored, held, strict=True))
 
-    return told(
+    return joined(
         sentence
         for sentence, slips in CHUNK_SLIPS.items()
         if any(is_left_by(*slip) for slip in slips)
@@ -244,7 +244,7 @@ class MaskRow:
         return [one for one, visible in zip(self.slots, self.shown, strict=True) if visible]
 
 
-def _mask_rows(cache: Store, case: RingCase, length: int) -> list[MaskRow]:
+def _mask_rows(cache: HeldObject, case: RingCase, length: int) -> list[MaskRow]:
     """The mask of four queries around the end of what is stored."""
     queries = [length - 1, max(0, length - 2), length, length + case.window - 2]
     got = tensor_in(cache.mask(torch.tensor(queries)), "the mask")
@@ -258,7 +258,7 @@ def _mask_rows(cache: Store, case: RingCase, length: int) -> list[MaskRow]:
 
 def _expect_mask(rows: list[MaskRow]) -> None:
     """Each row shows the slots of the `window` positions that end with the query's."""
-    why = told(
+    why = joined(
         sentence
         for sentence, rule in MASK_SLIPS.items()
         if all(row.got == row.seen(rule) for row in rows)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from labkit.checks.compare import told
+from labkit.checks.compare import joined
 
 SeesRule = Callable[[int, int, int], bool]
 
@@ -51,11 +51,11 @@ def left_in_slots(
 
 
 def slip_of_rewind(left: list[int], table: list[int], length: int, block_size: int) -> str:
-    """What is said of the block table that is left of `table` if a known mistake leaves it."""
+    """The sentence for the block table left of `table`, if a known mistake gives it."""
     n_kept, n_full = -(-length // block_size), length // block_size
     slips = {
         "The last block still has tokens. Round up, not down.": table[:n_full],
         "A block without tokens was kept.": table[: n_full + 1],
         "The last blocks have to go, not the first.": table[len(table) - n_kept :],
     }
-    return told(text for text, blocks in slips.items() if blocks == left)
+    return joined(text for text, blocks in slips.items() if blocks == left)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Offer, Student
-from labkit.checks.compare import expect_equal, show, told
+from labkit.checks.compare import expect_equal, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import pair_in
 from labkit.checks.tensors import expect_tensor, slip_in_tensors, tensor_in, wanted_tokens
@@ -58,7 +58,7 @@ def _random_model(config: TransformerConfig, seed: int) -> Transformer:
 
 @dataclass(frozen=True)
 class Step:
-    """One `forward_cached`: what stood before it, what the student passed on, what came back."""
+    """One `forward_cached`: the tokens before it, the pasts that the student passed, the result."""
 
     n_past: int
     n_new: int
@@ -81,7 +81,7 @@ def steps_of(student: Student, case: StepCase) -> list[Step]:
 
 
 class RecordedSteps:
-    """A model whose parts run on the check's side, and an `attend` that needs nobody's memory.
+    """A model whose parts run on the check's side, and an `attend` that reads no student memory.
 
     Positions and pasts that the student passes are recorded; the computation goes on with the
     right ones, so that one mistake shows in one check.
@@ -143,7 +143,7 @@ class RecordedSteps:
         return self.model.unembed(wanted_floats(x, (self.case.batch, n_tokens, D_MODEL), "x"))
 
     def attend(self, queries: Any, keys: Any, values: Any, past: Any = None) -> tuple:
-        """Attention with the layer's true past; layers are told apart by the order of calls."""
+        """Attention with the layer's true past; the order of calls identifies the layer."""
         layer = len(self.pasts)
         if layer >= self.case.n_layers:
             raise ValueError(f"attend is called once per layer, {self.case.n_layers} times a step")
@@ -171,7 +171,7 @@ def positions_start_after_the_cached_tokens(student: Student, case: StepCase) ->
     for step in steps:
         expect_equal(len(step.positions), 1, "the calls of `embed` in one step")
         rows.append(_position_rows(step.positions[0], step.n_new))
-    why = told(
+    why = joined(
         sentence
         for sentence, start in POSITION_SLIPS.items()
         if all(
@@ -227,7 +227,7 @@ def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
 
 
 def _past_slip(step: Step) -> str:
-    """What is said if all layers of a step got what a known mistake gives them."""
+    """The sentence if all layers of a step got the past of a known mistake."""
     if step.past is None:
         return ""
     if all(past is None for past in step.pasts):
@@ -236,7 +236,7 @@ def _past_slip(step: Step) -> str:
         "Every layer gets the past of layer 0.": [step.past[0]] * len(step.past),
         "The layers get the past in reverse order.": step.past[::-1],
     }
-    return told(
+    return joined(
         sentence for sentence, given in slips.items() if all(map(is_pair, step.pasts, given))
     )
 

@@ -1,4 +1,4 @@
-"""What the checks of lab 4 share: random tokens, and comparisons of what is stored of them."""
+"""The shared parts of lab 4's checks: random tokens, and comparisons of stored tokens."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -14,7 +14,7 @@ from labkit.checks.answers import (
     refuse,
     shape_of,
 )
-from labkit.checks.compare import show, told
+from labkit.checks.compare import joined, show
 from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.fit_slips import (
     A_FIFTH,
@@ -79,14 +79,14 @@ def overhead_is_what_one_pass_keeps_alive(student: Student, case: AnswerCase) ->
 
 
 def _billions_slip(student: Student, case: AnswerCase, readings: Iterable[str]) -> str:
-    """What is said of the billions that known mistakes give with one of these entries "vram"."""
+    """The sentences for the billions that known mistakes give with one of these entries "vram"."""
     _, _, overhead_bytes, billions = _largest_fields(student, case)
     wrong = []  # of each reading, for its smallest and its largest card
     for reading in readings:
         whole, room = (_billions(student, case, reading, n) for n in (0, overhead_bytes))
         ends = zip(whole, room, strict=True)
         wrong.append([billion_slips(*end, overhead_bytes / 1e9) for end in ends])
-    return told(
+    return joined(
         sentence
         for sentence in wrong[0][0]
         for ends in wrong
@@ -176,14 +176,14 @@ def every_parameter_of_the_model_is_counted(student: Student, case: AnswerCase) 
 
 
 def _token_slip(student: Student, case: AnswerCase, readings: Iterable[tuple[str, str]]) -> str:
-    """What is said of the tokens that known mistakes give with one of these readings."""
+    """The sentences for the tokens that known mistakes give with one of these readings."""
     _, _, n_tokens = _longest_fields(student, case)
     sizes = [_sizes(student, case, *each) for each in readings]
     wrong = [
         [token_slips(total, weights, BATCH_OF_EIGHT * token) for total in totals]
         for totals, weights, token in sizes
     ]
-    return told(
+    return joined(
         sentence
         for sentence in wrong[0][0]
         for ends in wrong

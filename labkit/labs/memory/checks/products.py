@@ -131,7 +131,7 @@ training_bytes = Table(
 
 
 def token_slips(n_slips: int) -> Slips:
-    """The bytes of a token after so many slips at once, each in another factor."""
+    """The bytes of a token after this many slips at once, each in another factor."""
 
     def slips(shape: ModelShape, width: int = 2) -> dict[str, float]:
         right = {

@@ -15,7 +15,7 @@ from labkit.checks.answers import (
     is_near,
     shape_of,
 )
-from labkit.checks.compare import expect_mapping, said_of, show, told
+from labkit.checks.compare import expect_mapping, joined, show, slips_named
 from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.tables import FAMILY, LENGTHS, cache_bytes
 from labkit.models.facts import models
@@ -52,7 +52,7 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
             32
             / 0.6: "That is the ratio of the names. Use the parameters in the table of section 1.",
         }
-        why = said_of(params_ratio, slips, 0.02)
+        why = slips_named(params_ratio, slips, 0.02)
         raise Wrong(f"the parameters do not grow {show(params_ratio)} times", why=why)
     functions = case.right or student
     small, large = (
@@ -61,7 +61,7 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
     )
     if not small > 0:
         raise Wrong("your kv_cache_bytes gives no bytes to compare with")
-    why = told(text for wrong, text in _kv_ratio_slips(*facts) if is_near(kv_ratio, wrong, 0.01))
+    why = joined(text for wrong, text in _kv_ratio_slips(*facts) if is_near(kv_ratio, wrong, 0.01))
     source = "the layers, KV heads and head_dim of both models"
     what, right = "the ratio of the caches", large / small
     expect_close(case, kv_ratio, right, what, source, relative=0.02, why=why)
@@ -70,7 +70,7 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
 def _kv_ratio_slips(
     small: Mapping[str, int], large: Mapping[str, int]
 ) -> Iterator[tuple[float, str]]:
-    """Ratios of the caches that known mistakes give, and what is said of them."""
+    """The cache ratios of known mistakes, each with its sentence."""
 
     def ratio(*keys: str, of_small: Sequence[str] = ()) -> float:
         """Of the products of these facts; of_small: those of the smaller model, if they differ."""

@@ -41,25 +41,25 @@ class ItemCase:
         return item_of(self.answer)
 
 
-class Told(Wrong):
+class LocalWrong(Wrong):
     """Wrong, in sentences of the student's language, which have their own full stops.
 
     cause: the same in English, without what depends on the student: letters and numbers are theirs.
     """
 
     def sentences(self) -> str:
-        """All that is said."""
+        """All sentences of the message."""
         return f"{self.what} {self.why}".strip()
 
 
-class Unread(Told):
+class Unread(LocalWrong):
     """The answer cannot be read, so none of its checks can pass."""
 
     share = 0.0
 
 
 def has_at_least(n_right: int) -> Play:
-    """Marks whether so many of the chosen options are right, and explains if all should be."""
+    """Marks whether at least this many chosen options are right; explains if all should be."""
 
     def play(student: Student, case: ItemCase) -> None:
         if case.key is None:
@@ -73,7 +73,7 @@ def has_at_least(n_right: int) -> Play:
         read = {"read": " ".join(letters), "n": n_found, "wanted": len(right)}
         why = _reasons(case, student_id, language, letters) if n_right == len(right) else ""
         cause = in_general("right letters", n=n_found, wanted=len(right))
-        raise Told(say("right letters", language, **read), why=why, cause=cause)
+        raise LocalWrong(say("right letters", language, **read), why=why, cause=cause)
 
     return play
 
@@ -89,8 +89,10 @@ def has_in_a_row(place: int) -> Play:
         first, second = case.key.letters(student_id)[place : place + 2]
         if second not in letters[letters.index(first) + 1 :][:1]:
             option = options_for(case.item, student_id)[second]
-            told = say("no step", language, first=first, second=second)
-            raise Told(told, why=case.key.why[language][option], cause=case.key.why["en"][option])
+            what = say("no step", language, first=first, second=second)
+            raise LocalWrong(
+                what, why=case.key.why[language][option], cause=case.key.why["en"][option]
+            )
 
     return play
 
@@ -109,14 +111,14 @@ def has_number(field: str) -> Play:
         slip = _slip(case, student_id, field, got)
         how = " ".join(f"{case.key.slips[language].get(slip, '')} {case.key.how[language]}".split())
         cause = case.key.slips["en"].get(slip) or in_general("wrong number", field=field)
-        told = say("wrong number", language, field=field, read=show(got))
-        raise Told(told, why=how, cause=cause)
+        what = say("wrong number", language, field=field, read=show(got))
+        raise LocalWrong(what, why=how, cause=cause)
 
     return play
 
 
 def what_is_read(student: Student, case: ItemCase) -> str:
-    """What is read of an answer, in the student's language.
+    """The text that shows how an answer was read, in the student's language.
 
     Raises: Unfinished if it is not complete, Unread if it is no answer.
     """
@@ -128,8 +130,8 @@ def what_is_read(student: Student, case: ItemCase) -> str:
             return say(what, language, read=" ".join(letters), n=len(letters))
         fields = case.item.numbers.fields
         values = {field: read_number(student, case, field) for field in fields}
-    except Told as told:
-        raise Unread(told.what, cause=told.cause) from None
+    except LocalWrong as wrong:
+        raise Unread(wrong.what, cause=wrong.cause) from None
     read = ", ".join(f"{field} = {show(value)}" for field, value in values.items())
     return say("read", language, read=read)
 
@@ -152,7 +154,7 @@ def read_letters(student: Student, case: ItemCase) -> list[str]:
     try:
         return letters_of(case.item, answer, language)
     except Unreadable as error:
-        raise Told(str(error), cause=error.cause) from None
+        raise LocalWrong(str(error), cause=error.cause) from None
 
 
 def read_number(student: Student, case: ItemCase, field: str) -> float:
@@ -161,13 +163,13 @@ def read_number(student: Student, case: ItemCase, field: str) -> float:
     try:
         value = numbers_of(case.item, answer, language)[field]
     except Unreadable as error:
-        raise Told(str(error), cause=error.cause) from None
+        raise LocalWrong(str(error), cause=error.cause) from None
     if is_blank(value):
         raise Unfinished(say("field blank", language, field=field))
     number = number_of(value)
     if number is None or not math.isfinite(number):
         cause = in_general("not a number", field=field)
-        raise Told(say("not a number", language, field=field, read=show(value)), cause=cause)
+        raise LocalWrong(say("not a number", language, field=field, read=show(value)), cause=cause)
     return number
 
 

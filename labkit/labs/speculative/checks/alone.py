@@ -14,7 +14,7 @@ from labkit.labs.speculative.checks.cases import NO_EOS, SamplingCase, cut_text,
 from labkit.labs.speculative.checks.law import Unfollowed
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape, circle, generic
 from labkit.labs.speculative.checks.runs import (
-    Run,
+    SamplerRun,
     every_run,
     expect_law,
     expect_rng_decides,
@@ -45,7 +45,7 @@ def is_refusal(case: Any) -> bool:
     return isinstance(case, RefusalCase)
 
 
-def worked_run(student: Student, case: SamplingCase) -> Run:
+def worked_run(student: Student, case: SamplingCase) -> SamplerRun:
     """The one run of a case, where all tokens wanted were made and the target was asked for them.
 
     Whether they are the right ones is for other checks to say.
@@ -55,7 +55,7 @@ def worked_run(student: Student, case: SamplingCase) -> Run:
     return run
 
 
-def expect_worked(run: Run, case: SamplingCase) -> None:
+def expect_worked(run: SamplerRun, case: SamplingCase) -> None:
     """As in `worked_run`."""
     if run.new[: len(case.prompt)] == [*case.prompt] and len(run.new) > case.n_new:
         raise Wrong("the result", expected="the new tokens", got="the prompt as well")
@@ -115,7 +115,7 @@ def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
 
 
 def expect_all_in_time(student: Student, case: SamplingCase) -> None:
-    """As `expect_in_time`, whatever chance decides."""
+    """As `expect_in_time`, for every outcome of chance."""
     try:
         runs = [run_of(student, case)] if case.kind == "ends" else every_run(student, case).runs
     except Unfollowed:
@@ -158,7 +158,7 @@ def each_token_has_the_targets_law(student: Student, case: SamplingCase) -> None
     expect_law(student, case)
 
 
-@_plain("told", hint="Pass temperature, top_k and top_p to `distribution`, also if one is 0.")
+@_plain("settings", hint="Pass temperature, top_k and top_p to `distribution`, also if one is 0.")
 def temperature_top_k_and_top_p_count(student: Student, case: SamplingCase) -> None:
     """Each token is drawn with the given temperature, top-k and top-p."""
     expect_law(student, case)
@@ -223,9 +223,9 @@ OPEN_CASES = {
     "autoregressive": [
         _alone("random tables", "law", (1, 0), 3, 11),
         _alone("a text that may end early", "law", (2,), 3, 12, eos=1),
-        _alone("settings", "told", (0, 2), 2, 13, temperature=0.5, top_k=2),
-        _alone("settings", "told", (1, 2), 2, 17, temperature=1.6, top_p=0.7),
-        _alone("greedy", "told", (1, 2), 3, 15, temperature=0),
+        _alone("settings", "settings", (0, 2), 2, 13, temperature=0.5, top_k=2),
+        _alone("settings", "settings", (1, 2), 2, 17, temperature=1.6, top_p=0.7),
+        _alone("greedy", "settings", (1, 2), 3, 15, temperature=0),
         SamplingCase("no token wanted", "ends", circle((0, 1, 2)), (1,), 0),
         SamplingCase("the end at once", "ends", circle((0, 1, 2)), (0,), 4, settings={"eos": 1}),
         SamplingCase("a circle of tokens", "sure", circle((3, 1, 4, 0, 2)), (1, 4, 0), 6),

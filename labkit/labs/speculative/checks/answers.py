@@ -11,7 +11,7 @@ from typing import Any
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import Student
 from labkit.checks.answers import AnswerCase, ask, choice_in, fields_of, finite_number_in, is_near
-from labkit.checks.compare import expect_mapping, refuse_blank, show, told
+from labkit.checks.compare import expect_mapping, joined, refuse_blank, show
 from labkit.checks.core import OnlyRead, Wrong, check
 
 LEVIATHAN, CHEN = "Leviathan et al., Algorithm 1", "Chen et al., Algorithm 2"
@@ -106,7 +106,7 @@ def _expect_alpha(student: Student, case: AnswerCase, gamma: int) -> None:
     if any(answer.get(other) == answer[gamma] for other in PUBLISHED if other != gamma):
         slips["That is also your alpha for another gamma. Solve for each one."] = alpha
     what = f"accepted / drafted at gamma {gamma} for an alpha of {show(alpha)}"
-    why = told(text for text, slip in slips.items() if is_near(alpha, slip, 2e-3))
+    why = joined(text for text, slip in slips.items() if is_near(alpha, slip, 2e-3))
     raise Wrong(what, expected=show(ratio), got=f"{got:.3f}", why=why)
 
 
@@ -147,7 +147,7 @@ def _expect_plan(student: Student, case: AnswerCase, setting: str) -> None:
         raise Wrong("what your speedup gives", expected="more than 0", got=show(right))
     if not is_near(gained, right, NEAR_SPEEDUP):
         slips = _speedup_slips(functions, int(best), right, *times_s)
-        why = told(text for text, slip in slips.items() if is_near(gained, slip, NEAR_SPEEDUP))
+        why = joined(text for text, slip in slips.items() if is_near(gained, slip, NEAR_SPEEDUP))
         _refuse(case, f"{setting}, speedup", gained, why)
 
 
@@ -161,7 +161,7 @@ def _best(functions: Any, draft_s: float, target_s: float, verify_s: float) -> f
 
 
 def _of_gamma(functions: Any, gamma: float, setting: str) -> str:
-    """What is said of a gamma that is not the best one of these steps."""
+    """The sentence for a gamma that is not the best one of these steps."""
     if gamma < 0 or gamma != int(gamma):
         return "A number of tokens is a whole number, and not negative."
     draft_s, target_s, verify_s = TIMES_S[setting]
@@ -169,7 +169,7 @@ def _of_gamma(functions: Any, gamma: float, setting: str) -> str:
         "That is the best gamma if drafts take no time.": (0.0, target_s, verify_s),
         "That is the best gamma if a verification takes target_s.": (draft_s, target_s, target_s),
     }
-    why = told(text for text, times_s in slips.items() if _best(functions, *times_s) == gamma)
+    why = joined(text for text, times_s in slips.items() if _best(functions, *times_s) == gamma)
     if gamma > 0 and ask(functions, "speedup", ALPHA, int(gamma), *TIMES_S[setting]) < 1:
         why = f"{why} With this gamma speculation is slower than plain decoding.".strip()
     return why
@@ -178,7 +178,7 @@ def _of_gamma(functions: Any, gamma: float, setting: str) -> str:
 def _speedup_slips(
     functions: Any, best: int, right: float, draft_s: float, target_s: float, verify_s: float
 ) -> dict[str, float]:
-    """Speedups that known mistakes give, by what is said of them."""
+    """The speedups of known mistakes, each with its sentence."""
     slips = {
         "That is the inverse: divide the time of plain decoding by that of speculation.": 1 / right,
         "That is in percent. Give a factor.": 100 * right,
@@ -197,7 +197,7 @@ def _speedup_slips(
 
 
 def _refuse(case: AnswerCase, what: str, got: float, why: str) -> None:
-    """Say no, and say nothing of what is right. Raises: Wrong, always."""
+    """Refuse an answer without showing the right one. Raises: Wrong, always."""
     whose = "the durations" if case.right else "your own functions"
     raise Wrong(
         f"{what}, {show(got)}: that does not follow from {whose}",

@@ -1,4 +1,4 @@
-"""Checks of `verify_batch`: each row comes out as `verify` alone would have it."""
+"""Checks of `verify_batch`: each row gets the result that `verify` alone gives."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class BatchCase:
         return any(row.k < self.k for row in self.rows) or self.k == 0
 
     def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What `verify_batch` takes; what is not drafted would be accepted by its ratio."""
+        """The arguments of `verify_batch`; tokens after a row's drafts have an accepted ratio."""
         shape = len(self.rows), self.k + 1, self.vocab_size
         drafted = torch.ones(len(self.rows), self.k, dtype=torch.long)
         probs = torch.full((2, *shape), 1 / self.vocab_size).double()

@@ -112,7 +112,7 @@ def leading_law(chances: Probs) -> dict[Outcome, float]:
 
 
 def counted_law(chances: Probs) -> dict[Outcome, float]:
-    """How many of several coins show heads, in whatever order."""
+    """The distribution of the number of heads of several coins."""
     law = {(0,): 1.0}
     for chance in chances:
         more = {(n + 1,): share * chance for (n,), share in law.items()}
@@ -124,7 +124,7 @@ def counted_law(chances: Probs) -> dict[Outcome, float]:
 
 
 def kept_slips(case: VerifyCase) -> dict[str, Weights]:
-    """How many of one drafted token are kept by known mistakes, by what is said of them."""
+    """The distributions of known mistakes for one drafted token, each with its sentence."""
     x = case.drafted[0]
     target, draft = case.target[0][x], case.draft[0][x]
     slips = {
@@ -161,7 +161,7 @@ def law_of_row(kept: Weights, after: Sequence[Sequence[float]]) -> Weights:
 
 
 def row_slips(row: VerifyCase, first: VerifyCase) -> dict[str, Weights]:
-    """What comes out of a row of a batch by known mistakes, by what is said of them."""
+    """The distributions of known mistakes for a row of a batch, each with its sentence."""
     drafts = (*first.draft, *[(0.0,) * row.vocab_size] * (row.k + 1))
     borrowed = [residual_row(*pair) for pair in zip(row.target, drafts, strict=False)]
     return {

@@ -21,7 +21,7 @@ def call(
     seeds: Seeds | None = None,
     **kwargs: Any,
 ) -> Any:
-    """What the student's function of that name returns.
+    """The result of the student's function of that name.
 
     source: decides what is random. seeds: the function gets a generator as `rng`.
     """
@@ -34,7 +34,7 @@ def call(
 def call_often(
     student: Student, name: str, *args: Any, seeds: Seeds, n_runs: int = N_RUNS
 ) -> Iterator[Any]:
-    """What it returns in so many calls, each with seeds of its own that follow from these.
+    """The results of n calls, each with its own seeds, which follow from these.
 
     The first fifth is played in one request, the others in a second, if they are looked at.
     """
@@ -47,12 +47,12 @@ def call_often(
 def look_after_call(
     student: Student, name: str, *args: Any, source: RandomSource | None = None
 ) -> tuple[Any, list]:
-    """What it returns, and what its arguments are afterwards."""
+    """The result, and the arguments after the call."""
     return call_and_look(getattr(student, name), *args, source=_chance(source))
 
 
 def _chance(source: RandomSource | None = None, seeds: Seeds | None = None) -> Offer | None:
-    """What a call takes that is not to be an ordinary one."""
+    """The extra arguments of a call with scripted chance or with seeds."""
     if seeds is not None:
         return Offer(attributes={"seeds": [*seeds]})
     return None if source is None else offered(source)

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from labkit.checks.compare import told
+from labkit.checks.compare import joined
 from labkit.checks.law import Law, Outcome, text_law
 from labkit.labs.speculative.checks.models import Decided, Mind
 
@@ -19,11 +19,11 @@ Row = Sequence[float]
 class SamplingCase:
     """Models, a prompt, and what is asked for.
 
-    kind: "law" for the distribution of the new tokens, "told" for that with settings, "greedy" for
-    networks at temperature 0, "repeated" for the role of `rng`. In the others chance decides
-    nothing: "sure" is about what is fed, "ends" about where the text ends, "cut" about the report
-    of a block that eos cuts off, "silent" about a draft that at times proposes nothing, "asked"
-    about a gamma that is a function.
+    kind: "law" for the distribution of the new tokens, "settings" for the same with settings,
+    "greedy" for networks at temperature 0, "repeated" for the role of `rng`. The other kinds leave
+    nothing to chance: "sure" is about what is fed, "ends" about where the text ends, "cut" about
+    the report of a block that eos cuts off, "silent" about a draft that sometimes proposes nothing,
+    "asked" about a gamma that is a function.
     draft: None for `autoregressive`. gammas: one number, or several that are given out in turn.
     settings: temperature, top_k, top_p, eos.
     """
@@ -39,8 +39,10 @@ class SamplingCase:
 
     def __str__(self) -> str:
         drafted = "" if self.draft is None else f", gamma {', '.join(map(str, self.gammas))}"
-        told = "".join(f", {name} {value}" for name, value in self.settings.items())
-        return f"{self.name} (prompt {list(self.prompt)}, {self.n_new} new tokens{drafted}{told})"
+        settings = "".join(f", {name} {value}" for name, value in self.settings.items())
+        return (
+            f"{self.name} (prompt {list(self.prompt)}, {self.n_new} new tokens{drafted}{settings})"
+        )
 
     @property
     def end(self) -> int:
@@ -54,16 +56,16 @@ class SamplingCase:
 
     def offered(self, mind: Mind) -> Mind:
         """The model of a sampler. Where its distribution counts, nothing forks past the end."""
-        if self.kind not in ("law", "told"):
+        if self.kind not in ("law", "settings"):
             return mind
         return Decided(mind, len(self.prompt), self.end, self.eos)
 
     def law(self) -> dict[Outcome, float]:
         """The distribution that the new tokens must have."""
-        told = {name: value for name, value in self.settings.items() if name != "eos"}
+        settings = {name: value for name, value in self.settings.items() if name != "eos"}
 
         def following(new: Outcome) -> list[float]:
-            return as_told(self.target.probs_after(self.prompt + new), **told)
+            return under_settings(self.target.probs_after(self.prompt + new), **settings)
 
         return text_law(following, self.n_new, self.eos)
 
@@ -73,7 +75,7 @@ class SamplingCase:
         return new[: new.index(self.eos) + 1] if self.eos in new else new
 
 
-def as_told(
+def under_settings(
     probs: Sequence[float],
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -144,7 +146,7 @@ def _row(
 ) -> list[float]:
     """The target's next token after these new ones, by some of the settings."""
     settings = {name: case.settings[name] for name in kept if name in case.settings}
-    return as_told(case.target.probs_after((prompt or case.prompt) + new), **settings)
+    return under_settings(case.target.probs_after((prompt or case.prompt) + new), **settings)
 
 
 SETTINGS = ("temperature", "top_k", "top_p")
@@ -208,8 +210,8 @@ BLOCK_SLIPS: Mapping[str, Block] = {
 
 
 def slips_in(law: Law, case: SamplingCase, tolerance: float) -> str:
-    """What is said of the mistakes that give this distribution of the new tokens, if any does."""
-    return told(text for text, slip in _laws(case) if law.deviation(slip) <= tolerance)
+    """The sentences of mistakes that give this distribution of the new tokens, if any does."""
+    return joined(text for text, slip in _laws(case) if law.deviation(slip) <= tolerance)
 
 
 def _laws(case: SamplingCase) -> Iterator[tuple[str, dict[Outcome, float]]]:
@@ -248,12 +250,12 @@ def _law_of_blocks(
             return
         if n_drafts is None:
             n_drafts = min(case.gammas[0], case.n_new - len(new) - 1)
-        target = as_told(case.target.probs_after(case.prompt + new), **settings)
+        target = under_settings(case.target.probs_after(case.prompt + new), **settings)
         if n_drafts == 0:
             for token, share in enumerate(target):
                 follow((*new, token), None, chance * share)
             return
-        draft = as_told(case.draft.probs_after(case.prompt + new), **settings)
+        draft = under_settings(case.draft.probs_after(case.prompt + new), **settings)
         for x, guessed in enumerate(draft):
             kept = keeps(target[x], guessed) if guessed else 0.0
             follow((*new, x), n_drafts - 1, chance * guessed * kept)

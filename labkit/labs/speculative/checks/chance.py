@@ -1,6 +1,6 @@
-"""Checks of `speculative`: what chance decides, what ends it, what it is told, and what it drafts.
+"""Checks of `speculative`: random choices, the end of the text, settings, and drafts.
 
-What it is about: a text with the target's distribution, in fewer calls of the target.
+The exercise is about a text with the target's distribution, in fewer calls of the target.
 """
 
 from functools import partial
@@ -32,7 +32,7 @@ def the_text_ends_in_time(student: Student, case: SamplingCase) -> None:
     expect_all_in_time(student, case)
 
 
-@spec("told", hint="Call `distribution` with the same settings for both models.")
+@spec("settings", hint="Call `distribution` with the same settings for both models.")
 def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> None:
     """Both models use the settings: with the target as its own draft, none is rejected."""
     expect_law(student, case)

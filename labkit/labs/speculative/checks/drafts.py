@@ -42,7 +42,7 @@ class LookupCase:
         expect_equal(got, list(self.drafted), "the drafted tokens", why=why)
 
     def with_match(self) -> list[list[int]]:
-        """What is copied from the places found on, instead of from the tokens after them."""
+        """The tokens copied from the found places on, instead of from the tokens after them."""
         text, n = list(self.tokens), len(self.drafted)
         after = [i for i in range(1, len(text)) if n and text[i : i + n] == list(self.drafted)]
         starts = [i - m for i in after for m in range(1, i + 1) if text[i - m : i] == text[-m:]]

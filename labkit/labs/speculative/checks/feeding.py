@@ -98,7 +98,7 @@ CUT_OFF = "Tokens that eos cuts off were accepted, too. Give the number that `ve
 
 
 def _misreported(reported: list, blocks: list[Seen], case: SamplingCase) -> Wrong | None:
-    """What is wrong in a report if these are the blocks."""
+    """The fault of a report if these are the blocks."""
     try:
         for i, (block, seen) in enumerate(zip(reported, blocks, strict=False), start=1):
             after = {seen.position + seen.n_kept + 1: "That is the length of the text after it."}
@@ -162,9 +162,9 @@ def what_cannot_start_is_refused(student: Student, case: RefusalCase) -> None:
     expect_refused(student, case, "speculative")
 
 
-def _told(seed: int, **settings: Any) -> SamplingCase:
+def _with_settings(seed: int, **settings: Any) -> SamplingCase:
     model = generic(3, seed)
-    return SamplingCase("one model twice", "told", model, (1, 2), 3, model, (2,), settings)
+    return SamplingCase("one model twice", "settings", model, (1, 2), 3, model, (2,), settings)
 
 
 RING = (3, 1, 4, 0, 5, 2)
@@ -184,8 +184,8 @@ OPEN_CASES = {
                      generic(2, 6), (3,), {"eos": 1}),
         SamplingCase("nothing in common", "law", disjoint(3, 7, is_draft=False), (0,), 3,
                      disjoint(3, 7, is_draft=True)),
-        _told(21, temperature=0.5, top_k=2),
-        _told(22, temperature=1.6, top_p=0.7),
+        _with_settings(21, temperature=0.5, top_k=2),
+        _with_settings(22, temperature=1.6, top_p=0.7),
         SamplingCase("greedy", "greedy", Network(8), (5, 2, 9), 24, Network(8, bias=2.0), (3,),
                      {"temperature": 0}),
         *SURE_OF_THEMSELVES,

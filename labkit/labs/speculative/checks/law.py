@@ -106,7 +106,7 @@ def found_once(student: Student, key: Hashable, play: Play) -> Law:
 
 
 def too_many_paths() -> Unfollowed:
-    """What is said of code that can go on in more ways than are followed."""
+    """The message about code with more possible paths than are followed."""
     return Unfollowed("its random numbers can fall in too many ways to follow", why=HOW_TO_DRAW)
 
 

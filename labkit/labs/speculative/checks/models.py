@@ -121,7 +121,7 @@ class Call:
 
     @property
     def text(self) -> tuple[int, ...]:
-        """What the cache holds afterwards."""
+        """The tokens in the cache afterwards."""
         return self.cached + self.fed
 
 
@@ -146,7 +146,7 @@ class OfferedModel:
         self._name, self._mind, self._tape, self._cache = name, mind, tape, list(cached)
 
     def offer(self) -> Offer:
-        """What the student's code gets for it."""
+        """The object that the student's code gets."""
         calls = {"n_cached": self.n_cached, "feed": self.feed, "rewind": self.rewind}
         attributes = {"vocab_size": self._mind.vocab_size, **calls}
         return Offer(attributes=attributes, name="model")

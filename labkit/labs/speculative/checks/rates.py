@@ -19,7 +19,7 @@ def blocks(counts: Iterable[tuple[int, int, str]]) -> list[Made]:
 
 
 def rate_slips(blocks: Sequence[Block]) -> dict[str, float | type[Exception]]:
-    """The rates that known mistakes give, by what is said of them."""
+    """The rates of known mistakes, each with its sentence."""
     n_drafted, n_accepted = (
         sum(getattr(block, name) for block in blocks) for name in ("n_drafted", "n_accepted")
     )

@@ -1,4 +1,4 @@
-"""Checks of `residual`: what the target has more than the draft, in proportion."""
+"""Checks of `residual`: the positive part of target minus draft, normalized."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +36,7 @@ class ResidualCase:
         return torch.tensor(self.target, dtype=dtype), torch.tensor(self.draft, dtype=dtype)
 
     def ask(self, student: Student, *pair: Any) -> Tensor:
-        """What the student finds; something has been taken off the target."""
+        """The student's residual; some probability has been subtracted from the target."""
         pair = pair or self.pair()
         got, target = tensor_in(student.residual(*pair), "the residual"), self.pair()[0]
         if isinstance(pair[0], Tensor):

@@ -31,8 +31,8 @@ MAX_FEEDS = 5_000  # in all paths of a case: over twice what the most wasteful r
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One text, what was fed on the way, and how probable it is that things go this way."""
+class SamplerRun:
+    """One text, the tokens fed for it, and the probability of this run."""
 
     new: list[int]
     calls: list[Call]
@@ -44,10 +44,10 @@ class Played:
     """What a sampler does: its distribution and every run."""
 
     law: Law
-    runs: list[Run]
+    runs: list[SamplerRun]
 
 
-def run_of(student: Student, case: SamplingCase) -> Run:
+def run_of(student: Student, case: SamplingCase) -> SamplerRun:
     """One run with the student's own random numbers, played once for all checks."""
     return student.once(case, lambda: play_once(student, case))
 
@@ -59,10 +59,10 @@ def play_once(
     seeds: Seeds | None = None,
     tape: Tape | None = None,
     **more: Any,
-) -> Run:
+) -> SamplerRun:
     """One run; `source` decides what is random, or `seeds` are set, if they are given.
 
-    tape: keeps what the models are fed, whatever becomes of the run.
+    tape: keeps the tokens that the models are fed, even if the run fails.
     """
     tape = tape or blank_tape(case)
     models = [OfferedModel("target", case.offered(case.target), tape).offer()]
@@ -77,7 +77,7 @@ def play_once(
     if case.draft is not None and min(case.gammas) > 1 and len(new) > 2:
         _expect_asked(tape.calls, tuple(case.prompt))
     probability = 1.0 if source is None else source.probability
-    return Run(new, tape.calls, probability)
+    return SamplerRun(new, tape.calls, probability)
 
 
 def blank_tape(case: SamplingCase) -> Tape:
@@ -134,7 +134,7 @@ class _Stopped(Exception):
 
 
 def _follow(student: Student, case: SamplingCase) -> Played:
-    runs: list[Run] = []
+    runs: list[SamplerRun] = []
     expected, found = case.law(), Counter[Outcome]()
     n_played, n_fed = 0, 0
 
@@ -168,7 +168,7 @@ def _follow(student: Student, case: SamplingCase) -> Played:
 
 
 def expect_law(student: Student, case: SamplingCase) -> None:
-    """The new tokens have the target's distribution, whatever follows where the text should end."""
+    """The new tokens up to the end have the target's distribution; later ones do not count."""
     law, expected = every_run(student, case).law, case.law()
     worst, surplus = law.worst(expected)
     if abs(surplus) <= TOLERANCE:
@@ -190,7 +190,7 @@ def expect_rng_decides(student: Student, case: SamplingCase) -> None:
 
 
 def _where_it_goes_wrong(law: Law, expected: Mapping[Outcome, float]) -> str:
-    """From which token on; nothing where paths are missing, for then nobody knows."""
+    """From which token on the law differs; "" if paths are missing, because then it is unknown."""
     if law.missing > LEAST_PROBABILITY:
         return ""
     longest = max(map(len, expected))

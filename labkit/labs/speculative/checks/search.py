@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from labkit.bridge.student import Offer, Student
-from labkit.checks.compare import expect_number, number_in, show, told
+from labkit.checks.compare import expect_number, joined, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
 
@@ -49,12 +49,12 @@ class BestCase:
         return self.base_s + (self.more_s if first <= gamma <= last else 0.0)
 
     def expect(self, student: Student, why: str, slips: Slips | None = None) -> None:
-        """Raise Wrong unless the student finds this gamma. slips: what is said of which others."""
+        """Raise Wrong unless the student finds this gamma. slips: sentences for other gammas."""
         last = () if self.max_gamma is None else (self.max_gamma,)
         times = (self.draft_s, self.target_s, offered(self.verify_s))
         got = student.best_gamma(self.alpha, *times, *last)
         number = number_in(got, "the best gamma")
-        fitting = told(text for text, fits in (slips or {}).items() if fits(number))
+        fitting = joined(text for text, fits in (slips or {}).items() if fits(number))
         expect_number(number, self.best, "the best gamma", why=fitting or why)
 
 

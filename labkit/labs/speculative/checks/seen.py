@@ -1,14 +1,14 @@
-"""What a speculative sampler did block by block, told from its text and from what was fed."""
+"""The blocks of a speculative sampler, found from its text and from the tokens fed."""
 
 from dataclasses import dataclass
 from itertools import cycle
 
 from labkit.labs.speculative.checks.cases import SamplingCase, guesses, n_alike
 from labkit.labs.speculative.checks.models import Call
-from labkit.labs.speculative.checks.runs import Run
+from labkit.labs.speculative.checks.runs import SamplerRun
 
 
-def verified(run: Run, case: SamplingCase) -> list[Call]:
+def verified(run: SamplerRun, case: SamplingCase) -> list[Call]:
     """The target's calls after those for the prompt: one for each block that drafted anything."""
     calls = (call for call in run.calls if call.model == "target")
     return [call for call in calls if len(call.text) > len(case.prompt)]
@@ -27,13 +27,13 @@ class Seen:
     n_kept: int
 
 
-def blocks_of(run: Run, case: SamplingCase) -> list[Seen]:
-    """The blocks of a run, told from the text it wrote and the calls that verified it."""
+def blocks_of(run: SamplerRun, case: SamplingCase) -> list[Seen]:
+    """The blocks of a run, found from its text and the calls that verified it."""
     return readings(run, case)[0]
 
 
-def readings(run: Run, case: SamplingCase) -> list[list[Seen]]:
-    """The ways to tell the blocks of a run that fit equally well.
+def readings(run: SamplerRun, case: SamplingCase) -> list[list[Seen]]:
+    """All divisions of a run into blocks that fit equally well.
 
     A sampler that has fed the target the whole prompt may draw the first token from the prompt's
     own row: in no block, or in one that drafts nothing.
@@ -50,7 +50,7 @@ def _n_misfits(blocks: list[Seen]) -> int:
     return sum(block.n_drafted != block.n_wanted for block in blocks)
 
 
-def _blocks(run: Run, case: SamplingCase, position: int) -> list[Seen]:
+def _blocks(run: SamplerRun, case: SamplingCase, position: int) -> list[Seen]:
     text, calls, gammas = [*case.prompt, *run.new], iter(verified(run, case)), cycle(case.gammas)
     is_cut = case.eos in run.new[-1:]  # tokens after it may have been accepted
     uncut = text + guesses(case.target, text, max(case.gammas)) * is_cut
@@ -71,12 +71,12 @@ def _blocks(run: Run, case: SamplingCase, position: int) -> list[Seen]:
     return found
 
 
-def was_rejected(run: Run, case: SamplingCase) -> bool:
+def was_rejected(run: SamplerRun, case: SamplingCase) -> bool:
     """Whether a drafted token was put to the test in vain."""
     return any(block.n_kept < (block.n_drafted or 0) for block in blocks_of(run, case))
 
 
-def verified_next(run: Run, index: int) -> list[tuple[int, ...]]:
+def verified_next(run: SamplerRun, index: int) -> list[tuple[int, ...]]:
     """The texts that the target is asked about after that call and before the draft's next one."""
     found: list[tuple[int, ...]] = []
     for call in run.calls[index + 1 :]:

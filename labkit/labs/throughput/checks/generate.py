@@ -67,7 +67,7 @@ class ScriptedModel:
         self.made: list[Tensor] = []
 
     def offer(self) -> Offer:
-        """What the student's code gets for a model."""
+        """The object that the student's code gets for a model."""
         settings = {name: UNTOLD.get(name) for name in SETTINGS}
         config = {"eos_token_id": EOS, "pad_token_id": PAD, "vocab_size": VOCAB_SIZE}
         return Offer(
@@ -127,7 +127,7 @@ def _fields(config: Any) -> dict:
 
 @dataclass(frozen=True)
 class Generated:
-    """One call of the student's function: the model it used, what it gave."""
+    """One call of the student's function: the model it used, and the result."""
 
     model: ScriptedModel
     got: Any

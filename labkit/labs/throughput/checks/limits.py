@@ -1,11 +1,11 @@
-"""Checks of `limit_of`: the longest of three times, and what no device can do."""
+"""Checks of `limit_of`: the longest of three times, and steps that are impossibly fast."""
 
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import refuse_blank, show, told
+from labkit.checks.compare import joined, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 
@@ -92,14 +92,14 @@ LIMIT_SLIPS = {
 
 
 def _limit_slip(student: Student) -> str:
-    """What is said of the answers that known mistakes give on all probes."""
+    """The sentences for the answers that known mistakes give on all probes."""
     try:
         got = tuple(student.limit_of(*probe) for probe in LIMIT_PROBES)
     except StudentError:
         return ""
     if not all(isinstance(each, str) for each in got):
         return ""
-    return told(text for text, given in LIMIT_SLIPS.items() if got == given)
+    return joined(text for text, given in LIMIT_SLIPS.items() if got == given)
 
 
 def _has(right: str | None) -> Any:

@@ -31,7 +31,7 @@ def of_median(rate: Callable, batch_size: int, n_new: int, samples_s: list[float
 
 
 def median_slips(batch_size: int, n_new: int, samples_s: list[float]) -> dict[str, list[float]]:
-    """What is beside the rate of the median time, by known mistakes."""
+    """The rates of known mistakes, other than that of the median time."""
     middle, in_order, n = statistics.median(samples_s), sorted(samples_s), len(samples_s)
     times_s = {
         "That is the mean time. Take the median time.": statistics.fmean(samples_s),

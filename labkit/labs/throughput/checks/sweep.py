@@ -58,7 +58,7 @@ class SweepCase:
 
 @dataclass
 class RecordedSweep:
-    """What a sweep did with its functions, in order."""
+    """The calls of a sweep to its functions, in order."""
 
     case: SweepCase
     student: Student
@@ -118,7 +118,7 @@ class RecordedSweep:
         return [entry[1] for entry in self.log if entry[0] == "measure"]
 
     def rows(self) -> list[tuple]:
-        """What was saved, in order."""
+        """The saved rows, in order."""
         return [entry[1:] for entry in self.log if entry[0] == "save"]
 
 

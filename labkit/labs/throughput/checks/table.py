@@ -36,7 +36,7 @@ _report = partial(check, "flawed_report")
 class Table:
     """The student's table, checked for form: seconds and tokens per second by new tokens.
 
-    Rows that did not run are not in it. machine: what nothing of its kind exceeds.
+    Rows that did not run are not in it. machine: the upper limits of its kind.
     """
 
     model: str

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import refuse_blank, show, told
+from labkit.checks.compare import joined, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal, numbers_in
 
@@ -81,7 +81,7 @@ class ScriptedDevice:
 
 @dataclass(frozen=True)
 class Timed:
-    """One call of the student's `time_runs`: what it did, what it gave."""
+    """One call of the student's `time_runs`: its actions, and the result."""
 
     device: ScriptedDevice
     got: Any
@@ -179,7 +179,7 @@ def the_device_is_idle_when_a_sample_begins(student: Student, case: TimerCase) -
 def the_device_is_idle_when_a_sample_ends(student: Student, case: TimerCase) -> None:
     """When a sample ends, the device has finished the run."""
     played = play_of(student, case)
-    late = played.why_late(played.timed()[-1][1])  # after the last, nobody waits for another run
+    late = played.why_late(played.timed()[-1][1])  # no run follows the last one
     for i, (_, closing) in enumerate(played.timed()):
         _, _, is_busy = closing
         if is_busy:
@@ -241,7 +241,7 @@ def _close(got: Sequence[float], wanted: Sequence[float]) -> bool:
 
 
 def _slip(got: Sequence[float], wanted: Sequence[float], played: Timed) -> str:
-    """What is said of the samples that known mistakes give."""
+    """The sentences for the samples that known mistakes give."""
     readings, case = played.timed(), played.device.case
     first_s = readings[0][0][1]
     if len(got) == 1 < len(wanted):
@@ -261,7 +261,7 @@ def _slip(got: Sequence[float], wanted: Sequence[float], played: Timed) -> str:
         warm_up = "These samples begin with the warm-up runs. Return those of the runs after it."
         slips[warm_up] = [closing[1] - opening[1] for opening, closing in first_runs]
     same = (text for text, made in slips.items() if len(made) == len(got) and _close(got, made))
-    if why := told(same):
+    if why := joined(same):
         return why
     is_clock = len(got) == len(wanted) and min(got) >= 100
     if is_clock and all(a < b for a, b in pairwise([*got])):

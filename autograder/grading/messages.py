@@ -1,4 +1,4 @@
-"""What a grading tells at the prompt: counts, where the pages are, which files need a person."""
+"""The lines that a grading prints: counts, where the pages are, which files need a person."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ def counts(results: Sequence[Result]) -> str:
 
 
 def places(out: Path, results: Sequence[Result]) -> list[str]:
-    """Where the report is, and the files that nobody could grade, with the reason.
+    """Where the report is, and which files could not be graded, with the reason.
 
-    If all of them fail alike, the reason stands once: the folder may be another lab's.
+    If all fail for one reason, it is printed once: the folder may belong to another lab.
     """
     lines = [f"Class report: {out / 'report.html'}"]
     bad = [result for result in results if result.status == UNGRADABLE]
@@ -35,7 +35,7 @@ def places(out: Path, results: Sequence[Result]) -> list[str]:
 
 
 def no_times(results: Sequence[Result]) -> list[str]:
-    """What to do if there is a deadline and nothing tells when anybody handed in."""
+    """What to do if the course has a deadline and no submission has a time."""
     if not results or not all(result.late.startswith(NO_TIME) for result in results):
         return []
     return [

@@ -7,7 +7,7 @@ from pathlib import Path
 from classroom import result
 
 from autograder.course.late import Policy
-from autograder.grading.told import MAX_NAMED, counts, no_times, places
+from autograder.grading.messages import MAX_NAMED, counts, no_times, places
 from autograder.record.results import UNGRADABLE
 
 OUT = Path("out")
