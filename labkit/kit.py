@@ -25,7 +25,7 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.measuring.records": "Provenance Recorder recorded_results",
         "labkit.measuring.roofline": "ModelWork Roofline pass_floor",
         "labkit.measuring.tables": "Table",
-        "labkit.memory": "kv_bytes_per_token",
+        "labkit.memory": "kv_bytes_per_token longest_sequence weight_bytes",
         "labkit.models.arguments": "check_rows check_sampling check_start cut_after",
         "labkit.models.facts": "data_path gpus match_gpu vram_readings",
         "labkit.models.prompts": "Prompt prompts",

@@ -105,8 +105,8 @@ def tokens_processed(n_prompt: int, n_new: int, cached: bool) -> int:
     """Tokens that go through the model while it generates `n_new` tokens.
 
     Add up the tokens that are fed in all passes. If `cached`, these are the
-    passes of `generate`. If not, they are those of `generate_uncached`: each
-    pass feeds all tokens so far. For n_new = 0 nothing is fed.
+    passes of `generate`. If not, they are those of `kit.generate_uncached`:
+    each pass feeds all tokens so far. For n_new = 0 nothing is fed.
     """
     if n_new == 0:
         return 0

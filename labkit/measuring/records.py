@@ -22,7 +22,7 @@ LONG_RUN_S, N_SAMPLES, N_LONG = 5.0, 10, 5  # runs of a point: ten, and five of 
 LEFT_OUT = ("events_s", "peak_bytes", "note", "setting", "counts", "calibration_s")  # if empty
 _AGAIN = (
     "Run the measuring cell again, and it measures only these. Or measure small models: write "
-    '`profile("cpu")` for `profile()`, and another file name.'
+    '`kit.profile("cpu")` for `kit.profile()`, and another file name.'
 )
 IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
 

@@ -76,10 +76,10 @@ check = kit.start("throughput", globals())
 # 2. Wait for the device where a failing line asks for it.
 # 3. Add the warm-up, and the ValueError.
 
-# %% exercise="labkit.throughput:time_runs" points=2
-
 # %% given="clock"
 import time
+
+# %% exercise="labkit.throughput:time_runs" points=2
 
 # %% experiment="cold_and_warm"
 loaded = kit.zoo.load("tiny-target", profile="cpu")
@@ -143,7 +143,7 @@ for n_new in (1, 5, 20):
 #   passed through. Among them are large tensors. They cannot be freed while the exception object
 #   exists.
 #
-# Run the next cell to see that. There `memory_errors_alive()` counts the MemoryErrors that still
+# Run the next two cells to see that. There `memory_errors_alive()` counts the MemoryErrors that still
 # exist. Then write `sweep` in three stages, and run the check after each:
 #
 # 1. Measure each point and save its row. Skip the points that are done.
@@ -253,8 +253,9 @@ lab.figures.input_sweep(records["yours"])
 # %% [markdown]
 # Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
 # run. A run needs a card with at least this memory. So we can predict which runs have room.
-# We also measured it: `labkit measure --memory-gb 24` uses only 24 GB of a GPU, and `--memory-gb 80`
-# only 80 GB. You need not run it. Compare the columns "predicted" and "measured".
+# We also measured it: the course's command `labkit measure --memory-gb 24` uses only 24 GB of a GPU,
+# and `--memory-gb 80` only 80 GB. You need not run it. Compare the columns "predicted" and
+# "measured".
 
 # %% experiment="smaller_cards"
 cut = kit.recorded_results("memory-*.jsonl").values()

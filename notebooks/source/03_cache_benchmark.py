@@ -101,7 +101,7 @@ kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # ## 3. Seconds
 #
 # A pass cannot be faster than its floor. This is the longer of two times, moving and computing.
-# `pass_floor(machine, work, n_new, n_cached, batch_size, dtype)` of lab 2 gives it. Its result has
+# `pass_floor(machine, model, n_new, n_cached, batch_size, dtype)` of lab 2 gives it. Its result has
 # the fields `moving_s`, `computing_s` and `seconds`, which is the longer of the two.
 #
 # There is a second bound: the CPU (the *host*) has to *launch* every kernel of the pass. With eager
@@ -129,7 +129,7 @@ kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # they are `work.shape.n_layers`.
 #
 # * `"kv_bytes_per_token"`: the bytes that one token adds to the KV cache, as
-#   `kv_bytes_per_token(work.shape)` of lab 1 counts them;
+#   `kit.kv_bytes_per_token(work.shape)` of lab 1 counts them;
 # * `"leaves_launch_floor_at"`: the length at which the two curves separate, with `n_context` =
 #   40,000;
 # * `"cached_step"`: the limit of a decode step with a cache, at the length in the comment (512: one
@@ -600,11 +600,11 @@ kit.Table(
 # * `"step_ms"`: the time of a decode step in milliseconds. Take the moved bytes from
 #   `ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)`, and the card's bytes per second from
 #   `Roofline.of("L40S").bandwidth`.
-# * `"kv_tokens"`: the tokens of KV cache that fit on the card. Call `longest_sequence(vram_bytes,
-#   model_bytes, token_bytes)` of lab 1. `vram_bytes` is the card as the driver shows it (46,068
-#   MiB). For `model_bytes`, subtract the offloaded bytes from `weight_bytes(shape.n_params)`.
-#   `token_bytes` is `kv_bytes_per_token(shape)`, with `shape =
-#   ModelWork.of("Qwen/Qwen3-14B").shape`. There is no overhead.
+# * `"kv_tokens"`: the tokens of KV cache that fit on the card. Call
+#   `kit.longest_sequence(vram_bytes, model_bytes, token_bytes)` of lab 1. `vram_bytes` is the card
+#   as the driver shows it (46,068 MiB). For `model_bytes`, subtract the offloaded bytes from
+#   `kit.weight_bytes(shape.n_params)`. `token_bytes` is `kit.kv_bytes_per_token(shape)`, with
+#   `shape = ModelWork.of("Qwen/Qwen3-14B").shape`. There is no overhead.
 
 # %% answer="offload_plan" points=0.5
 offload_plan = {

@@ -172,7 +172,7 @@ kit.Table(["states", "prompts to compute", "tokens to make"], rows)
 # oldest request that meets a condition **and takes it out of the queue**. All others keep their
 # places. If no request meets the condition, it returns `None`. The most common mistake is to take
 # a request out first and to ask afterwards whether it fits. `n_most` says how many requests it
-# looks at, from the front. Our loops look at the first 256 (`LOOK_AHEAD`), so a step stays fast
+# looks at, from the front. Our loops look at the first 256 (`lab.LOOK_AHEAD`), so a step stays fast
 # even if thousands wait.
 
 # %% exercise="labkit.batching:RequestQueue" points=1
@@ -463,7 +463,7 @@ lab.timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 #
 # ## 8. The same loops on a real model
 #
-# Your loops do not know that the clock was virtual. With `serve_real` they use the same functions
+# Your loops do not know that the clock was virtual. With `lab.serve_real` they use the same functions
 # on a small real model of this course, `tiny-target`. Prompts are computed, and KV caches are
 # written to pages (lab 4), saved, loaded and freed. Each request must get exactly the tokens that
 # it gets alone: other requests in the batch, and padding, must not change them. Here both servers
@@ -584,7 +584,7 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
 # %% exercise="labkit.batching:padding_waste" points=0.5
 
 # %% [markdown]
-# `summarize` applies your three formulas to a whole run. It counts the rest from the log.
+# `lab.summarize` applies your three formulas to a whole run. It counts the rest from the log.
 
 # %% experiment="summary"
 mine = lab.Formulas(latencies, goodput, padding_waste)

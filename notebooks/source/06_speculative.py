@@ -991,7 +991,7 @@ for parent, row in zip(
 # is rejected, the residual takes the place of the target's distribution. The text then still has
 # the target's distribution, if the children were *drawn* from the draft.
 #
-# Here the course's `speculative_tree` writes with your `distribution` and your `residual`. A width
+# Here the course's `lab.speculative_tree` writes with your `distribution` and your `residual`. A width
 # of 2 means two children at each node of that depth.
 
 # %% experiment="trees"

@@ -79,8 +79,6 @@ check = kit.start("flash_attention", globals())
 # The size of the pieces must not change the result:
 
 # %% given="one_head"
-from labkit.labs.flash_attention.own_head import own_head
-
 queries, keys, values = torch.randn(
     3, 96, 16, generator=torch.Generator("cpu").manual_seed(7)
 )
@@ -118,7 +116,7 @@ for size in (96, 32, 5, 1):
 # The chip is small, and has one buffer for each matrix. The next tile of K takes the place of the
 # last tile of K. So do not use a tile after you have loaded the next one of its matrix: load it
 # again. A tile of O needs room on the chip too, even if you only store it. If a tile does not fit
-# beside the tiles of the other matrices, `load` or `store` raises `SramOverflow`. (Vectors, and the
+# beside the tiles of the other matrices, `load` or `store` raises `lab.SramOverflow`. (Vectors, and the
 # scores of one pair of tiles, are in registers. They take no room here.)
 #
 # Two functions help you:
@@ -229,6 +227,9 @@ lab.tile_player(flash_attention_1, flash_attention_2)
 # * `reads` and `writes`: what `flash_attention_1` then reads and writes, in numbers, with the first
 #   store of O, l and m;
 # * `megabytes`: what both are together, in megabytes (10^6 bytes).
+
+# %% given="own_head"
+from labkit.labs.flash_attention.own_head import own_head
 
 # %% experiment="my_head_numbers"
 print(own_head(student_id))
@@ -411,8 +412,8 @@ lab.tables.gpt2_table(standard_traffic, flash_1_traffic)
 # Training needs gradients. Standard attention keeps the weights P for them, which are N × N
 # numbers. FlashAttention keeps only L, one number for each query. In the backward pass it computes
 # the weights of each pair of tiles again from L. The code is in
-# `labkit.labs.flash_attention.backward`, in the same style as yours. `flash_backward_2??` in a cell
-# of your own shows it. Find the line that uses L.
+# `labkit.labs.flash_attention.backward`, in the same style as yours. `lab.flash_backward_2??` in a
+# cell of your own shows it. Find the line that uses L.
 
 # %% experiment="way_back"
 d_output = torch.randn(96, 16, generator=torch.Generator("cpu").manual_seed(8))

@@ -47,6 +47,9 @@
 # 要讀論文的哪一節，不必從頭讀到尾。名詞請查[詞彙表](../docs/glossary.md)。
 
 # %% given="setup"
+import math
+from math import ceil
+
 from labkit.checks import Checker
 from labkit.labs.papers.questions import Asker
 

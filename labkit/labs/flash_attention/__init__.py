@@ -5,9 +5,10 @@ from labkit.lazy import offer
 __all__, __getattr__, __dir__ = offer(
     __name__,
     {
-        "labkit.labs.flash_attention.": "experiments figures own_head tables",
+        "labkit.labs.flash_attention.": "experiments figures tables",
         "labkit.labs.flash_attention.backward": "flash_backward_2 standard_backward",
         "labkit.labs.flash_attention.widget": "tile_player",
-        "labkit.models.counted_memory": "Memory Traffic attention_memory tile_scores tiles",
+        "labkit.models.counted_memory": "Memory SramOverflow Traffic attention_memory "
+        "tile_scores tiles",
     },
 )

@@ -60,7 +60,7 @@ def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
         expect_close(case, got, right, what, source, relative=0.01, slips=slips)
 
 
-@_plan(hint="Call longest_sequence of lab 1 with fewer bytes of weights.")
+@_plan(hint="Call kit.longest_sequence of lab 1 with fewer bytes of weights.")
 def room_grows_by_what_is_offloaded(student: Student, case: AnswerCase) -> None:
     """`kv_tokens` is the longest sequence besides the weights that stay on the card."""
     shape = ModelShape.of(OFFLOAD_MODEL)

@@ -66,7 +66,8 @@ def table_of(student: Student, case: AnswerCase) -> Table:
             "rows that ran",
             expected=f"at least {LEAST_ROWS}",
             got=show(len(time_s)),
-            why='If the GPU has no room, measure on the CPU: write `profile("cpu")` in section 5.',
+            why="If the GPU has no room, measure on the CPU: write "
+            '`kit.profile("cpu")` in section 5.',
             cause="rows that ran",
         )
     again = expect_mapping(answer["again"], ("n_new", "time_s"), 'the entry "again"')
