@@ -135,13 +135,14 @@ COUNTED = {  # whom a wrong answer counts, by TTFT, TPOT and their limits
 Served = list[tuple[float, float]]
 
 
-def goodput_slips(served: Served, ttft_s: float, tpot_s: float, seconds: float) -> dict[str, float]:
+def goodput_slips(
+    served: Served, ttft_s: float, tpot_s: float, seconds: float, right: float
+) -> dict[str, float]:
     """The goodput by known mistakes."""
-    n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
     return {
-        "That is a number of requests. Divide by the seconds.": n_good,
+        "That is a number of requests. Divide by the seconds.": right * seconds,
         "That is a share of the requests. Return requests per second.": (
-            n_good / (len(served) or 1)
+            right * seconds / (len(served) or 1)
         ),
         **{
             text: sum(counts(*times, ttft_s, tpot_s) for times in served) / seconds
