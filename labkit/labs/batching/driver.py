@@ -52,11 +52,20 @@ def serve(
     server. errors: exceptions of a loop that end the run instead of passing through.
     Raises: ValueError for an unknown order.
     """
-    service = Service(jobs, setup, costs=costs, order=order, seed=seed, shared=shared)
-    loops = dict(zip(service.servers, (prefill_loop, decode_loop), strict=True))
-    offers = {server: offered(server) for server in service.servers}
-    run = service.run
-    while (server := service.next()) is not None:
+    if order not in ORDERS:
+        raise ValueError(f"no order is called {order!r}; there are {', '.join(ORDERS)}")
+    run, store = Run(jobs_by_id(jobs), setup), Store(setup.storage)
+    clocks, costs = [Clock()] * 2 if shared else [Clock(), Clock()], costs or FixedCosts()
+    servers = (
+        PrefillServer(run, costs, store, clocks[0]),
+        DecodeServer(run, costs, store, clocks[1]),
+    )
+    turns = _Turns(run, servers, store, order, random.Random(seed))
+    loops = dict(zip(servers, (prefill_loop, decode_loop), strict=True))
+    offers = {server: offered(server) for server in servers}
+    while not run.stopped and (server := turns.next()) is not None:
+        n_before = server.n_actions
+        server.begin_step()
         try:
             loops[server].step(offers[server])
         except Exception as error:
@@ -65,47 +74,8 @@ def serve(
                 raise
             run.stopped = run.stopped or f"the loop of the {server.name} raised {error}"
             run.error = run.error or error
-        service.done()
+        turns.done(server, server.n_actions > n_before)
     return run
-
-
-class Service:
-    """A run under way: its log, its servers, and whose loop is to be called."""
-
-    def __init__(
-        self,
-        jobs: Sequence[Job],
-        setup: Setup,
-        *,
-        costs: Costs | None = None,
-        order: str = "by time",
-        seed: int = 0,
-        shared: bool = False,
-    ) -> None:
-        """Settings and errors as those of `serve`."""
-        if order not in ORDERS:
-            raise ValueError(f"no order is called {order!r}; there are {', '.join(ORDERS)}")
-        self.run, store = Run(jobs_by_id(jobs), setup), Store(setup.storage)
-        clocks, costs = [Clock()] * 2 if shared else [Clock(), Clock()], costs or FixedCosts()
-        self.servers = (
-            PrefillServer(self.run, costs, store, clocks[0]),
-            DecodeServer(self.run, costs, store, clocks[1]),
-        )
-        self._turns = _Turns(self.run, self.servers, store, order, random.Random(seed))
-        self._called: tuple[Server, int] | None = None
-
-    def next(self) -> Server | None:
-        """The server whose loop is to be called now; None if the run is over."""
-        if self.run.stopped or (server := self._turns.next()) is None:
-            return None
-        self._called = server, server.n_actions
-        server.begin_step()
-        return server
-
-    def done(self) -> None:
-        """The loop has been called."""
-        server, n_before = self._called
-        self._turns.done(server, server.n_actions > n_before)
 
 
 class _Turns:
