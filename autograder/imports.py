@@ -13,20 +13,22 @@ from labkit.lazy import places_of
 OURS = ("labkit", "autograder")
 
 
-def imported_modules(source: str) -> list[str]:
+def imported_modules(*sources: str) -> list[str]:
     """The modules that code needs and that exist."""
-    return [name for name in needed_modules(source) if _is_module(name)]
+    return [name for name in needed_modules(*sources) if _is_module(name)]
 
 
-def needed_modules(source: str) -> list[str]:
+def needed_modules(*sources: str) -> list[str]:
     """The modules that code needs, in order, whether they exist or not.
 
+    sources: the cells of a notebook, or a file; what does not parse is left out. A cell knows the
+    names that earlier ones have imported.
     A name of a package that offers names, such as `kit.Table`, stands for the module that has it. A
     string with the name of a labkit module counts, and one that completes such a name:
     `import_module(f"labkit.engine.{name}")`.
     """
-    tree = parsed(source) or ast.Module([], [])
-    nodes = list(_parts_that_run(tree))
+    trees = filter(None, map(parsed, sources))
+    nodes = [node for tree in trees for node in _parts_that_run(tree)]
     held: dict[str, str] = {}  # the module that a name holds
     needed: list[str] = []
     for node in nodes:
@@ -41,7 +43,7 @@ def needed_modules(source: str) -> list[str]:
                 for alias in names:
                     place = place_of(module, alias.name)
                     needed.append(place)
-                    if place == f"{module}.{alias.name}" or place.endswith(f".{alias.name}"):
+                    if place.endswith(f".{alias.name}"):
                         held[alias.asname or alias.name] = place
     needed += [place for node in nodes if (place := _module_at(node, held))]
     return list(dict.fromkeys([*needed, *_in_strings(nodes)]))

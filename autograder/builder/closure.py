@@ -8,7 +8,6 @@ from pathlib import Path
 from autograder.builder.source import Lab, solved_text
 from autograder.errors import Refusal
 from autograder.imports import file_of, needed_by_file, needed_modules, offered_by
-from autograder.names import parsed
 from autograder.places import REPOSITORY
 
 CHILD = REPOSITORY / "autograder/judging/child"
@@ -42,7 +41,7 @@ def reached_modules(lab: Lab) -> dict[str, str]:
 def _in_notebook(lab: Lab) -> Iterator[str]:
     """The modules that the solved cells need (stubs need no more), and those named in texts."""
     code = [solved_text(cell) if cell.kind == "exercise" else cell.text for cell in lab.cells]
-    yield from needed_modules("\n".join(text for text in code if parsed(text)))
+    yield from needed_modules(*code)
     for cell in lab.cells:
         yield from (name for name in MODULE.findall(cell.text) if file_of(name))
 

@@ -23,7 +23,6 @@ from autograder.judging.jobs import SlotSettings, unpack_submission
 from autograder.judging.judge import Judge
 from autograder.judging.start.keepers import Keeper
 from autograder.judging.wall import ChildSettings, confine_judge
-from autograder.names import parsed
 from labkit.checks.core import names_of_check_modules
 
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
@@ -49,7 +48,7 @@ def start_judge(settings: SlotSettings, keeper: Keeper | None = None) -> tuple[J
 def _modules_of(master: Master) -> list[str]:
     """What every notebook of this assignment needs: the zygote imports it once for all."""
     cells = master.of_kind("given", "exercise", "answer", "experiment")
-    needed = imported_modules("\n".join(cell.source for cell in cells if parsed(cell.source)))
+    needed = imported_modules(*(cell.source for cell in cells))
     return [*needed, *names_of_check_modules(master.topic)] if master.topic else needed
 
 

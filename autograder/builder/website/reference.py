@@ -4,7 +4,6 @@ from collections.abc import Collection
 
 from autograder.builder.source import Lab
 from autograder.imports import imported_modules, offered_by
-from autograder.names import parsed
 
 MODULE = """\
 .. automodule:: {name}
@@ -24,9 +23,8 @@ def reference_files(labs: Collection[Lab]) -> dict[str, bytes]:
 
 def _imported(labs: Collection[Lab]) -> set[str]:
     """The names that students import in a notebook, without checks."""
-    code = ([cell.text for cell in lab.cells if parsed(cell.text)] for lab in labs)
-    texts = ["\n".join(cells) for cells in code]
-    names = {name for text in texts for name in imported_modules(text) if not offered_by(name)}
+    imported = (imported_modules(*(cell.text for cell in lab.cells)) for lab in labs)
+    names = {name for modules in imported for name in modules if not offered_by(name)}
     return {name for name in names if name.startswith("labkit.") and ".checks." not in name}
 
 
