@@ -4,8 +4,11 @@ import contextlib
 import hashlib
 import os
 import signal
+import stat
 import subprocess
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 _MAX_ROUNDS = 100
@@ -105,22 +108,14 @@ def own_time(pids: list[int]) -> tuple[float, float] | None:
 
 def disk_mb(folder: Path, limit_mb: int, max_files: int) -> int:
     """Disk that a folder takes; one that cannot be measured is over the limit."""
-    n_bytes = n_files = 0
-    folders = [os.fspath(folder)]
-    while folders:
-        try:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    n_files += 1
-                    n_bytes += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-        except FileNotFoundError:  # removed since the listing
-            continue
-        except OSError:  # a path too long, a folder closed to its owner
-            return limit_mb + 1
-        if n_files > max_files:
-            return limit_mb + 1
+    n_bytes = 0
+    try:
+        for n_files, (_, found) in enumerate(_files(folder), 1):
+            n_bytes += found.st_blocks * 512
+            if n_files > max_files:
+                return limit_mb + 1
+    except OSError:  # a path too long, a folder closed to its owner
+        return limit_mb + 1
     return n_bytes >> 20
 
 
@@ -131,18 +126,36 @@ def files_digest(pid: int, folder: Path) -> str:
     """
     if any(_kb(f"/proc/{pid}/status", "RssShmem:")):
         return ""
-    seen, folders = [], [os.fspath(folder)]
     try:
-        while folders and len(seen) < MAX_SEEN:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    found = entry.stat(follow_symlinks=False)
-                    seen.append(f"{entry.path} {found.st_ino} {found.st_size} {found.st_ctime_ns}")
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
+        lines = [
+            f"{path} {found.st_ino} {found.st_size} {found.st_ctime_ns}"
+            for path, found in islice(_files(folder), MAX_SEEN)
+        ]
     except OSError:
         return ""
-    return "" if folders else hashlib.sha256("\n".join(sorted(seen)).encode()).hexdigest()
+    if len(lines) == MAX_SEEN:
+        return ""
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def _files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """The paths below a folder, and what is known of each; what is mounted there is left out.
+
+    A course that lies below /tmp is mounted there, read-only: a walk through its packages would
+    take as long as many checks.
+    """
+    device, folders = None, [os.fspath(folder)]
+    while folders:
+        with contextlib.suppress(FileNotFoundError), os.scandir(path := folders.pop()) as entries:
+            device = device or os.stat(path).st_dev
+            for entry in entries:
+                found = entry.stat(follow_symlinks=False)
+                is_folder = stat.S_ISDIR(found.st_mode)
+                if is_folder and found.st_dev != device:
+                    continue
+                yield entry.path, found
+                if is_folder:
+                    folders.append(entry.path)
 
 
 def remove_folder(folder: Path) -> None:

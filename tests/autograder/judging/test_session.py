@@ -31,11 +31,23 @@ labkit.bridge.executor.Executor._from_handle = look
 
 
 @pytest.fixture(scope="module")
-def zygote(tmp_path_factory):
+def packages(tmp_path_factory):
+    """What students' code can import; it lies below /tmp."""
     path = tmp_path_factory.mktemp("student")
+    path.chmod(0o755)
     shutil.copytree(REPOSITORY / "labkit", path / "labkit")
+    return path
+
+
+@pytest.fixture(scope="module")
+def zygote(packages):
     settings = ChildSettings(
-        student_path=path, n_open_files=64, rung=strongest_rung(), grace_s=0.2, call_s=1
+        student_path=packages,
+        read_only=(packages,),
+        n_open_files=64,
+        rung=strongest_rung(),
+        grace_s=0.2,
+        call_s=1,
     )
     with Zygote(settings) as zygote:
         yield zygote
@@ -245,3 +257,13 @@ def test_what_a_check_has_written_is_gone_for_the_next(run):
     for _ in range(3):
         assert session.with_clean_files()
         assert session.in_fork(call("looks")) == 1
+
+
+@pytest.mark.skipif(strongest_rung() != "namespaces", reason="nothing is mounted")
+def test_what_is_mounted_on_the_disk_is_not_searched_for_what_a_check_has_written(run, packages):
+    session = run(f"import os\ndef looks():\n    return os.path.exists('{packages}/new')")
+    session.look_at({})
+    before = session._child.files_digest()
+    (packages / "new").touch()
+    assert session.in_fork(call("looks"))
+    assert before and session._child.files_digest() == before
