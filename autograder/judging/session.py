@@ -109,11 +109,13 @@ class Session:
     def with_clean_files(self) -> bool:
         """Whether the next fork finds the files that the cells have left, and nothing of a check's.
 
-        What checks have written is gone in a fresh child.
+        What checks have written is gone in a fresh child. Where it cannot be told (see
+        processes.files_digest), they may have written something.
         """
         if self._child is None or self.spent_s > self.limits.submission_s:
             return False
-        if self._child.files_digest() == self._files:
+        digest = self._child.files_digest()
+        if digest and digest == self._files:
             return True
         if self._n_starts > MAX_RESTARTS:
             return False

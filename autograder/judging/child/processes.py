@@ -149,7 +149,10 @@ def _files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
         with contextlib.suppress(FileNotFoundError), os.scandir(path := folders.pop()) as entries:
             device = device or os.stat(path).st_dev
             for entry in entries:
-                found = entry.stat(follow_symlinks=False)
+                try:
+                    found = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:  # it has gone since it was listed
+                    continue
                 is_folder = stat.S_ISDIR(found.st_mode)
                 if is_folder and found.st_dev != device:
                     continue

@@ -11,7 +11,7 @@ from autograder.judging.client import Zygote
 from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing
-from autograder.judging.session import Session
+from autograder.judging.session import MAX_RESTARTS, Session
 from autograder.judging.wall import ChildSettings, strongest_rung
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import StudentError
@@ -257,6 +257,20 @@ def test_what_a_check_has_written_is_gone_for_the_next(run):
     for _ in range(3):
         assert session.with_clean_files()
         assert session.in_fork(call("looks")) == 1
+
+
+def test_memory_that_forks_share_is_not_taken_for_a_clean_disk(run):
+    session = run(
+        "import mmap\nshared = mmap.mmap(-1, 1)\nshared[0] = 0\n"
+        "def looks():\n    shared[0] += 1\n    return shared[0]"
+    )
+    session.look_at({})
+    assert session.in_fork(call("looks")) == 1
+    for _ in range(MAX_RESTARTS):
+        assert session.with_clean_files()
+        assert session.in_fork(call("looks")) == 1
+    assert not session.with_clean_files()
+    assert session.in_fork(call("looks")) == 2
 
 
 @pytest.mark.skipif(strongest_rung() != "namespaces", reason="nothing is mounted")
