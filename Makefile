@@ -16,16 +16,18 @@ demo: $(READY)  ## build the course, grade the sample class, compare with the ma
 # Memory of large arrays is kept for the next ones: to get it anew costs a twentieth of the time.
 KEEP  = MALLOC_MMAP_THRESHOLD_=1000000000 MALLOC_TRIM_THRESHOLD_=4000000000
 TESTS = $(KEEP) OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder
+# A test that hangs says where, and fails; the long ones take longer than this.
+SOON  = -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 
 style: $(READY)  ## what the linter finds
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
 test: style $(VENV)/.browser  ## each claim on some labs, answers or pages; with LAB=04, all of one lab
-	$(TESTS) $(if $(LAB),--lab $(LAB) -m "not long",-m "not slow")
+	$(TESTS) $(SOON) $(if $(LAB),--lab $(LAB) -m "not long",-m "not slow")
 
 test-rest: $(VENV)/.browser  ## the same claims on all others
-	$(TESTS) -m "slow and not long"
+	$(TESTS) $(SOON) -m "slow and not long"
 
 test-long: style $(VENV)/.browser  ## all tests, a longer search, experiments as large as students'
 	$(TESTS) --large --hypothesis-profile=long $(if $(LAB),--lab $(LAB))

@@ -53,16 +53,15 @@ def as_notebook(cells):
     """The cells as a notebook file that says the same."""
     nodes = []
     for cell in cells:
-        names = [*cell.names, *[None] * 4]
+        names = iter([*cell.names, *[None] * 4])
+        metadata = {"nbgrader": {"grade_id": next(names)}}
+        if not cell.is_foreign:
+            metadata["labkit"] = {"name": next(names)}
         node = {
             "cell_type": "code" if cell.is_code else "markdown",
             "source": cell.source.splitlines(keepends=True),
-            "id": names[2],
-            "metadata": {
-                "nbgrader": {"grade_id": names[0]},
-                "labkit": {"name": names[1]},
-                "id": names[3],
-            },
+            "id": next(names),
+            "metadata": {**metadata, "id": next(names)},
             "outputs": cell.outputs,
             "attachments": cell.attachments,
         }
