@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import Lab, read_labs
-from autograder.desk.guard import Guard, Person
+from autograder.desk.guard import Guard, TokenHolder
 from autograder.desk.server import READING, make_app
 from autograder.record.gradebook import CourseBook
 from autograder.record.log import ResultLog
@@ -57,7 +57,7 @@ def measured(n_students: int) -> dict:
     shutil.rmtree(OUT, ignore_errors=True)
     labs = [lab for lab in read_labs() if any(cell.kind == "written" for cell in lab.cells)]
     n_answers = sum(record_class(lab, n_students) for lab in labs)
-    person = Person("bench")
+    person = TokenHolder("bench")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
         start = time.perf_counter()
@@ -77,7 +77,7 @@ def measured(n_students: int) -> dict:
     return {"n_answers": n_answers, "all_read_s": round(read_s, 2), **steps}
 
 
-def marked(client: httpx.Client, person: Person, labs: list[Lab], app: Timed) -> dict:
+def marked(client: httpx.Client, person: TokenHolder, labs: list[Lab], app: Timed) -> dict:
     """Open the desk and mark answers of the first questions one after the other."""
     names = [(lab.name, cell.name) for lab in labs for cell in lab.cells if cell.kind == "written"]
     times = []

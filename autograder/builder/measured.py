@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from labkit.measuring.records import Record, Row, recorded_results
 
 if TYPE_CHECKING:
-    from autograder.builder.source import Cell
+    from autograder.builder.source import SourceCell
 
 TAG = re.compile(r"\{measured:(.*?)\}")
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
@@ -65,7 +65,7 @@ def _record(name: str) -> Record | None:
     return recorded_results(f"{name}.jsonl").get(name)
 
 
-def with_points(text: str, cells: Sequence["Cell"]) -> str:
+def with_points(text: str, cells: Sequence["SourceCell"]) -> str:
     """The text of an opening with the points of these cells."""
     by_hand = sum(cell.points for cell in cells if cell.kind == "written")
     written = f", {by_hand:g} of them for written answers" if by_hand else ""
@@ -75,7 +75,7 @@ def with_points(text: str, cells: Sequence["Cell"]) -> str:
     ).replace("{points by section}", "\n".join(["| part | points |", "|---|---|", *rows]))
 
 
-def _by_section(cells: Sequence["Cell"]) -> dict[str, float]:
+def _by_section(cells: Sequence["SourceCell"]) -> dict[str, float]:
     """The points below each heading that has some."""
     points, section = {}, ""
     for cell in cells:

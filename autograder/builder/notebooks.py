@@ -15,7 +15,7 @@ from nbformat.v4 import new_notebook
 
 from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
 from autograder.builder.pictures import with_picture
-from autograder.builder.source import Cell, Lab, module_source, read_course, read_project
+from autograder.builder.source import Lab, SourceCell, module_source, read_course, read_project
 from autograder.places import REPOSITORY
 from labkit.checks.written import WRITTEN_STUB
 
@@ -89,7 +89,7 @@ def plain_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
             cells[-1]["attachments"] = attached
         if cell in lab.marked:
             cells.append(_check_cell(cell))
-    cells += [_notebook_cell(Cell(*fields), fields[2]) for fields in END_CELLS]
+    cells += [_notebook_cell(SourceCell(*fields), fields[2]) for fields in END_CELLS]
     return new_notebook(
         cells=cells, metadata={"kernelspec": KERNELSPEC, "labkit": {"lab": lab.name}}
     )
@@ -141,7 +141,7 @@ def cell_name(cell: dict) -> str | None:
     return cell["metadata"].get("labkit", {}).get("name")
 
 
-def student_text(cell: Cell) -> str:
+def student_text(cell: SourceCell) -> str:
     """The text of a cell in the student's edition."""
     match cell.kind:
         case "exercise":
@@ -153,7 +153,7 @@ def student_text(cell: Cell) -> str:
     return cell.text
 
 
-def _instructor_text(cell: Cell) -> str:
+def _instructor_text(cell: SourceCell) -> str:
     match cell.kind:
         case "exercise":
             return solved_cell(module_source(cell.target.module), cell.target)
@@ -162,7 +162,7 @@ def _instructor_text(cell: Cell) -> str:
     return cell.text
 
 
-def _notebook_cell(cell: Cell, text: str) -> NotebookNode:
+def _notebook_cell(cell: SourceCell, text: str) -> NotebookNode:
     node = _new_cell(text, _cell_id(cell.kind, cell.name), is_code=not cell.is_markdown)
     if cell.kind == "prose":
         return node
@@ -176,7 +176,7 @@ def _notebook_cell(cell: Cell, text: str) -> NotebookNode:
     return node
 
 
-def _check_cell(cell: Cell) -> NotebookNode:
+def _check_cell(cell: SourceCell) -> NotebookNode:
     name = f"check_{cell.name}"
     text = f'check("{cell.name}", points={cell.points:g})'
     node = _new_cell(text, _cell_id("check", cell.name))

@@ -1,7 +1,7 @@
 """Reading a lab's one source: `notebooks/source/NN_topic.py` in percent format.
 
-Authors write short keys on a cell's first line; this module turns each cell into a `Cell`, which
-says what it is, what it is called and what it is worth.
+Authors write short keys on a cell's first line; this module turns each cell into a `SourceCell`,
+which says what it is, what it is called and what it is worth.
 
     # %% [markdown]                                             prose
     # %% given="setup"                                          code that students get as it is
@@ -37,7 +37,7 @@ MARKED_KINDS = ("exercise", "answer", "item", "written")
 
 
 @dataclass(frozen=True)
-class Cell:
+class SourceCell:
     """One cell of a lab. kind: "prose" or one of KINDS; text: empty for an exercise.
 
     An item has become an answer; an answer without points is the student's and not marked.
@@ -59,7 +59,7 @@ class Lab:
     """A lab as its author wrote it. name: "04_kv_cache"; topic: "kv_cache"; number: 4."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[SourceCell, ...]
 
     @property
     def topic(self) -> str:
@@ -70,11 +70,11 @@ class Lab:
         return int(self.name.partition("_")[0])
 
     @property
-    def exercises(self) -> list[Cell]:
+    def exercises(self) -> list[SourceCell]:
         return [cell for cell in self.cells if cell.kind == "exercise"]
 
     @property
-    def marked(self) -> list[Cell]:
+    def marked(self) -> list[SourceCell]:
         """Cells that the grader marks by checks: exercises and answers."""
         return [cell for cell in self.cells if cell.kind in ("exercise", "answer") and cell.points]
 
@@ -170,7 +170,7 @@ def _target(text: str) -> Target:
     return parse_target(text, module_source(text.partition(":")[0]))
 
 
-def _read_cell(path: Path, index: int, cell: PercentCell) -> Cell:
+def _read_cell(path: Path, index: int, cell: PercentCell) -> SourceCell:
     metadata, text = cell.keys, cell.text
     if cell.is_markdown:
         text = fill(text)
@@ -183,7 +183,7 @@ def _read_cell(path: Path, index: int, cell: PercentCell) -> Cell:
             f"this one has {sorted(metadata) or 'none'}"
         )
     if not kinds:
-        return Cell("prose", f"prose-{index:02d}", text)
+        return SourceCell("prose", f"prose-{index:02d}", text)
     kind, points = kinds[0], float(metadata.get("points", 0))
     is_marked = "points" in metadata if kind == "answer" else points > 0
     if (kind in MARKED_KINDS) != is_marked:
@@ -195,15 +195,15 @@ def _read_cell(path: Path, index: int, cell: PercentCell) -> Cell:
         key = part_of(path.stem.partition("_")[2], "key")
         if key is None:
             raise ValueError(f"{where}: the lab has items, and no key that answers them")
-        return Cell("answer", name, key.solved_answer(name), points)
+        return SourceCell("answer", name, key.solved_answer(name), points)
     if kind != "exercise":
-        return Cell(kind, _checked_name(where, metadata[kind]), text, points)
+        return SourceCell(kind, _checked_name(where, metadata[kind]), text, points)
     if text.strip():
         raise ValueError(
             f"{path.name}, cell {index}: an exercise's text comes from labkit, not here"
         )
     target = _target(metadata[kind])
-    return Cell(kind, target.name, "", points, target)
+    return SourceCell(kind, target.name, "", points, target)
 
 
 def _checked_name(where: str, name: object) -> str:
@@ -222,7 +222,7 @@ def module_source(module: str) -> str:
 
 
 @cache
-def solved_text(cell: Cell) -> str:
+def solved_text(cell: SourceCell) -> str:
     """The right answer of a marked cell, for the instructor's notebook."""
     if cell.kind == "answer":
         return cell.text

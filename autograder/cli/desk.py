@@ -39,12 +39,12 @@ def mark(
     tls_key: PrivateKey = None,
 ) -> None:
     """Mark written answers by rubric, in a browser."""
-    from autograder.desk.guard import READER, Person
+    from autograder.desk.guard import READER, TokenHolder
     from autograder.desk.serve import Place, serve, take_appeals
 
     with refusals():
-        people = [Person(name) for name in ta or [_own_name()]]
-        people += [Person(name, READER) for name in reader or []]
+        people = [TokenHolder(name) for name in ta or [_own_name()]]
+        people += [TokenHolder(name, READER) for name in reader or []]
         if appeals:
             typer.echo(f"{take_appeals(out, appeals)} questions of students are read.")
         serve(out, people, Place(host, port, tls_cert, tls_key), typer.echo)
@@ -109,12 +109,12 @@ def overview(
     tls_key: PrivateKey = None,
 ) -> None:
     """Show where the class is stuck, without names, in a browser."""
-    from autograder.desk.guard import READER, Person
+    from autograder.desk.guard import READER, TokenHolder
     from autograder.desk.serve import Place, serve
 
     with refusals():
         place = Place(host, port, tls_cert, tls_key)
-        serve(out, [Person("overview", READER)], place, typer.echo)
+        serve(out, [TokenHolder("overview", READER)], place, typer.echo)
 
 
 def _own_name() -> str:

@@ -121,11 +121,11 @@ def export(
 ) -> None:
     """Write the marks for a platform, and name missing ones."""
     from autograder.course.roster import read_roster
-    from autograder.exports import Order, points_of
+    from autograder.exports import ExportOrder, points_of
     from autograder.exports import export as export_marks
 
     with refusals():
-        order = Order(
+        order = ExportOrder(
             form,
             [named_lab(name).name for name in labs or []],
             points_of(_by_lab("--points", points)),

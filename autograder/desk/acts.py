@@ -3,7 +3,7 @@
 import sqlite3
 from datetime import UTC, datetime
 
-from autograder.desk.states import Entry, Key, State, entries_of, write_state
+from autograder.desk.states import AnswerId, Entry, State, entries_of, write_state
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
 
@@ -18,7 +18,7 @@ class ConflictError(Refusal):
     """Another person was faster; the message says who, when and what."""
 
 
-def entry_of(book: sqlite3.Connection, key: Key) -> Entry:
+def entry_of(book: sqlite3.Connection, key: AnswerId) -> Entry:
     """What an answer was given. Raises: Refusal if it is not in the gradebook."""
     entry = entries_of(book, *key).get(key.student)
     if entry is None:
@@ -46,7 +46,7 @@ def new_act(
     ).lastrowid
 
 
-def change(book: sqlite3.Connection, act: int, key: Key, entry: Entry, state: State) -> None:
+def change(book: sqlite3.Connection, act: int, key: AnswerId, entry: Entry, state: State) -> None:
     """Give an answer a state, as a part of an act."""
     write_state(book, key, entry, state)
     book.execute(
@@ -64,7 +64,7 @@ def write_points(book: sqlite3.Connection, act: int, item: int, old: float, new:
     )
 
 
-def conflict_of(book: sqlite3.Connection, key: Key, state: State) -> ConflictError:
+def conflict_of(book: sqlite3.Connection, key: AnswerId, state: State) -> ConflictError:
     """The message for a mark that came too late."""
     who, at = book.execute(_LAST, tuple(key)).fetchone() or ("Somebody", "")
     when = f" at {at[11:16]} UTC" if at else " in formgrader"

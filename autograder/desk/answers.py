@@ -18,7 +18,7 @@ from autograder.builder.source import Lab, find_lab
 from autograder.desk.groups import Group, groups_of
 from autograder.desk.outputs import Output, outputs_of, pictures_beside
 from autograder.desk.rubric import Question, questions_of
-from autograder.desk.states import Key
+from autograder.desk.states import AnswerId
 from autograder.record.log import read_results
 from autograder.record.results import Result
 
@@ -34,7 +34,7 @@ class Answer:
     """
 
     id: str
-    key: Key
+    key: AnswerId
     text: str
     pictures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
@@ -150,15 +150,15 @@ class Answers:
         answers = {}
         for student, own in cells.items():
             if question.name in own:
-                key = Key(question.lab, question.name, student)
+                key = AnswerId(question.lab, question.name, student)
                 answers[self._id(key)] = _answer(self._id(key), key, question, own)
         return AnswerSheet(question, dict(sorted(answers.items())))
 
-    def _id(self, key: Key) -> str:
+    def _id(self, key: AnswerId) -> str:
         return hmac.new(self._secret, json.dumps(key).encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def _answer(name: str, key: Key, question: Question, cells: Mapping[str, dict]) -> Answer:
+def _answer(name: str, key: AnswerId, question: Question, cells: Mapping[str, dict]) -> Answer:
     cell = cells[question.name]
     named = dict.fromkeys(_CODE_NAME.findall(question.text))
     own = {each: _source(cells[each]) for each in named if each in cells}

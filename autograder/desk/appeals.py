@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.desk.acts import now
-from autograder.desk.states import Key, State, entries_of
+from autograder.desk.states import AnswerId, State, entries_of
 from autograder.desk.store import MarkStore
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 from autograder.errors import Refusal
 from autograder.pages.cases import NoCaseError, case_cells
 from autograder.pages.report import write_feedback
@@ -39,7 +39,7 @@ class Appeal:
 class Appeals:
     """The appeals of an output folder."""
 
-    def __init__(self, out: Path, tables: Tables, store: MarkStore) -> None:
+    def __init__(self, out: Path, tables: DeskTables, store: MarkStore) -> None:
         self._out, self._tables, self._store = out, tables, store
 
     def all(self) -> list[Appeal]:
@@ -53,7 +53,7 @@ class Appeals:
 
     def add(self, lab: str, exercise: str, student: str, text: str) -> None:
         """Keep a question; the same one is kept once. Raises: Refusal if it has no such mark."""
-        key = Key(lab, exercise, student)
+        key = AnswerId(lab, exercise, student)
         if not text.strip():
             raise Refusal(f"The question of {student} about {exercise} has no text.")
         with self._tables.writing() as book:
@@ -78,10 +78,10 @@ class Appeals:
             self.add(*(row[name] or "" for name in COLUMNS))
         return len(rows)
 
-    def state(self, appeal: Appeal) -> tuple[Key, State]:
+    def state(self, appeal: Appeal) -> tuple[AnswerId, State]:
         """The mark by hand that the appeal is about, and its name in the gradebook."""
         with self._tables.reading() as book:
-            for key in _cells(Key(appeal.lab, appeal.exercise, appeal.student)):
+            for key in _cells(AnswerId(appeal.lab, appeal.exercise, appeal.student)):
                 if entry := entries_of(book, *key).get(appeal.student):
                     return key, entry.state
         raise Refusal(f"{appeal.student} has no mark for {appeal.exercise} of {appeal.lab}.")
@@ -131,6 +131,6 @@ def _own(appeal: Appeal, results: Collection[Result]) -> list[Result]:
     return [each for each in results if (each.lab, each.student) == (appeal.lab, appeal.student)]
 
 
-def _cells(key: Key) -> tuple[Key, Key]:
+def _cells(key: AnswerId) -> tuple[AnswerId, AnswerId]:
     """The gradebook's cells that an exercise may have: that of its checks, and a written answer."""
     return key._replace(question=f"check_{key.question}"), key

@@ -33,7 +33,7 @@ _PUBLIC, _FOR_READERS = "/static/", ("/", "/overview")
 
 
 @dataclass(frozen=True)
-class Person:
+class TokenHolder:
     """A person with a token. role: a marker gives marks, a reader sees only the overview."""
 
     name: str
@@ -49,7 +49,7 @@ class Person:
 class Guard:
     """The app, with the checks of every request before it."""
 
-    def __init__(self, app: ASGIApp, people: Iterable[Person], origin: str) -> None:
+    def __init__(self, app: ASGIApp, people: Iterable[TokenHolder], origin: str) -> None:
         """origin: scheme, host and port of the address, such as http://127.0.0.1:8000."""
         self._app, self._people, self._origin = app, list(people), origin
         self._host = origin.partition("://")[2]
@@ -81,7 +81,7 @@ class Guard:
             return None
         return await self._form_refusal(request, person)
 
-    async def _form_refusal(self, request: Request, person: Person) -> Response | None:
+    async def _form_refusal(self, request: Request, person: TokenHolder) -> Response | None:
         if person.role != MARKER or request.headers.get("origin", self._origin) != self._origin:
             return _refusal("This form comes from another site.")
         body = b""
@@ -110,7 +110,7 @@ class Guard:
             return ""
         return cookie.value if cookie else ""
 
-    def _person(self, token: str) -> Person | None:
+    def _person(self, token: str) -> TokenHolder | None:
         given = token.encode(errors="replace")
         found = [each for each in self._people if hmac.compare_digest(each.token.encode(), given)]
         return found[0] if found else None

@@ -8,7 +8,7 @@ from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.groups import ALONE, BLANK, OWN, SAME, Group
 from autograder.desk.rubric import Question
 from autograder.desk.shares import Shares
-from autograder.desk.states import Item, State, points_of
+from autograder.desk.states import CurrentItem, State, points_of
 from autograder.desk.store import MarkStore
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
@@ -116,7 +116,7 @@ class Desk:
         self.close(answer.id, who)
 
 
-def state_from(form: Form, items: Sequence[Item], question: Question) -> State:
+def state_from(form: Form, items: Sequence[CurrentItem], question: Question) -> State:
     """The mark that a form gives. Raises: Refusal."""
     known = {str(item.id): item for item in items}
     chosen = [known[each] for each in form.get("item", ()) if each in known]
@@ -136,7 +136,7 @@ def state_from(form: Form, items: Sequence[Item], question: Question) -> State:
     return State(points, comment, tuple(sorted(item.id for item in chosen)), waits=False)
 
 
-def typed_points(state: State, items: Sequence[Item], at_most: float) -> str:
+def typed_points(state: State, items: Sequence[CurrentItem], at_most: float) -> str:
     """The points that a person typed; "" if they are the sum of the items."""
     total = points_of(state.items, {item.id: item.points for item in items}, at_most)
     return "" if state.items and state.points == total else as_points(state.points)

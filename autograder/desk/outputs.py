@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder.desk.states import Key
+from autograder.desk.states import AnswerId
 from autograder.intake.read import Unreadable, parsed
 from autograder.intake.rebuild import BESIDE
 
@@ -21,7 +21,7 @@ class Output:
     png: str = ""
 
 
-def outputs_of(out: Path, key: Key) -> list[Output]:
+def outputs_of(out: Path, key: AnswerId) -> list[Output]:
     """The outputs of experiments in a student's notebook; empty if the file cannot be read."""
     path = out / "course" / "submitted" / key.student / key.lab / f"{key.lab}.ipynb"
     try:

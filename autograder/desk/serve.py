@@ -9,10 +9,10 @@ from pathlib import Path
 import uvicorn
 
 from autograder.desk.appeals import Appeals
-from autograder.desk.guard import Person
+from autograder.desk.guard import TokenHolder
 from autograder.desk.server import make_app
 from autograder.desk.store import MarkStore
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 from autograder.errors import Refusal
 from autograder.record.database import gradebook_of
 
@@ -31,12 +31,12 @@ class Place:
 
 def take_appeals(out: Path, table: Path) -> int:
     """Keep the questions of students that a CSV file holds; how many. Raises: Refusal."""
-    tables = Tables(gradebook_of(out))
+    tables = DeskTables(gradebook_of(out))
     return Appeals(out, tables, MarkStore(tables, ())).read(table)
 
 
 def serve(
-    out: Path, people: Sequence[Person], place: Place, announce: Callable[[str], None]
+    out: Path, people: Sequence[TokenHolder], place: Place, announce: Callable[[str], None]
 ) -> None:
     """Serve until the process is interrupted. announce: prints each person's address.
 

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from autograder.desk.acts import ConflictError
 from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.appeals import Appeals
-from autograder.desk.guard import MARKER, READER, Guard, Person
+from autograder.desk.guard import MARKER, READER, Guard, TokenHolder
 from autograder.desk.marking import Desk, is_together, number, one, typed_points
 from autograder.desk.render import page, static
 from autograder.desk.review import Review
@@ -20,7 +20,7 @@ from autograder.desk.shares import Shares
 from autograder.desk.states import State
 from autograder.desk.store import MarkStore
 from autograder.desk.suggestions import Suggestions
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 from autograder.errors import Refusal
 from autograder.pages.formulas import drawn
 from autograder.record.database import gradebook_of
@@ -29,10 +29,10 @@ READING = "desk reads all answers"
 _SHEET = "/{lab:str}/{question:str}"
 
 
-def make_app(out: Path, people: list[Person], origin: str) -> Guard:
+def make_app(out: Path, people: list[TokenHolder], origin: str) -> Guard:
     """The desk on an output folder. Raises: Refusal if nothing was graded; GradebookError."""
     for_readers = all(person.role == READER for person in people)
-    tables = Tables(gradebook_of(out), for_readers=for_readers)
+    tables = DeskTables(gradebook_of(out), for_readers=for_readers)
     answers = Answers(out, tables.secret())
     store = MarkStore(tables, answers.questions())
     Thread(target=_prepare, args=(answers,), name=READING, daemon=True).start()

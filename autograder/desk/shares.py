@@ -7,7 +7,7 @@ stay the same when an answer is added. Answers of one group are in one slice.
 from collections.abc import Mapping, Sequence
 
 from autograder.desk.answers import AnswerSheet
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 
 Name = tuple[str, str]  # lab and question
 _ID_BITS = 64
@@ -16,7 +16,7 @@ _ID_BITS = 64
 class Shares:
     """The people whom questions are given to, in the gradebook."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DeskTables) -> None:
         self._tables = tables
 
     def all(self) -> dict[Name, list[str]]:

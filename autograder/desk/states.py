@@ -34,7 +34,7 @@ _WAITING = """
 _ONE = " and submitted_assignment.student_id = ?"
 
 
-class Key(NamedTuple):
+class AnswerId(NamedTuple):
     """Which answer: of which lab, question and student."""
 
     lab: str
@@ -43,7 +43,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Item:
+class CurrentItem:
     """A current rubric item. one_of: items with the same name here exclude each other."""
 
     id: int
@@ -84,13 +84,13 @@ class Entry:
     comment: str | None
 
 
-def items_of(book: sqlite3.Connection, lab: str, question: str) -> list[Item]:
+def items_of(book: sqlite3.Connection, lab: str, question: str) -> list[CurrentItem]:
     """The rubric of a question, in order."""
     rows = book.execute(
         "select id, text, points, one_of from desk_item where lab = ? and question = ? order by id",
         (lab, question),
     )
-    return [Item(*row) for row in rows]
+    return [CurrentItem(*row) for row in rows]
 
 
 def entries_of(
@@ -125,7 +125,7 @@ def waiting_of(book: sqlite3.Connection) -> Iterable[tuple[str, str, str]]:
     return book.execute(_WAITING)
 
 
-def write_state(book: sqlite3.Connection, key: Key, entry: Entry, state: State) -> None:
+def write_state(book: sqlite3.Connection, key: AnswerId, entry: Entry, state: State) -> None:
     """Write what an answer is given, in a transaction of the caller's."""
     book.execute(
         "update grade set manual_score = ?, needs_manual_grade = ? where id = ?",

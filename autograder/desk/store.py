@@ -20,8 +20,8 @@ from autograder.desk.acts import (
 )
 from autograder.desk.rubric import Question
 from autograder.desk.states import (
-    Item,
-    Key,
+    AnswerId,
+    CurrentItem,
     State,
     entries_of,
     items_of,
@@ -29,7 +29,7 @@ from autograder.desk.states import (
     states_of,
     waiting_of,
 )
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
 
@@ -60,16 +60,16 @@ class Deed:
 class ItemChange:
     """What new points of an item mean. kept: whose points a person overrode, so they stay."""
 
-    item: Item
+    item: CurrentItem
     points: float
-    changes: dict[Key, tuple[State, State]]
+    changes: dict[AnswerId, tuple[State, State]]
     kept: int
 
 
 class MarkStore:
     """The marks of the written questions, for several people at once."""
 
-    def __init__(self, tables: Tables, questions: Iterable[Question]) -> None:
+    def __init__(self, tables: DeskTables, questions: Iterable[Question]) -> None:
         """The rubrics of these questions are known from now on."""
         self._tables = tables
         self._questions: dict[tuple[str, str], Question] = {}
@@ -88,7 +88,7 @@ class MarkStore:
             )
         self._questions |= {(each.lab, each.name): each for each in new}
 
-    def items(self, lab: str, question: str) -> list[Item]:
+    def items(self, lab: str, question: str) -> list[CurrentItem]:
         """The current rubric."""
         with self._tables.reading() as book:
             return items_of(book, lab, question)
@@ -106,17 +106,17 @@ class MarkStore:
                 found.setdefault((lab, question), set()).add(student)
         return found
 
-    def history(self, key: Key) -> list[Deed]:
+    def history(self, key: AnswerId) -> list[Deed]:
         """Everything that was done to an answer, first things first."""
         rows = self._tables.rows(_HISTORY, key)
         return [Deed(*row[:3], *map(State.from_json, row[3:])) for row in rows]
 
     def give(
         self,
-        given: Mapping[Key, State],
+        given: Mapping[AnswerId, State],
         who: str,
         request: str,
-        seen: Mapping[Key, str],
+        seen: Mapping[AnswerId, str],
         what: str = "marked",
         also: tuple[str, tuple] | None = None,
     ) -> bool:
@@ -139,7 +139,7 @@ class MarkStore:
                 book.execute(*also)
         return True
 
-    def undo(self, who: str, request: str) -> list[Key]:
+    def undo(self, who: str, request: str) -> list[AnswerId]:
         """Take back a person's last act that stands; the answers it was about.
 
         Raises: Refusal if there is none; ConflictError if an answer has changed since.
@@ -157,21 +157,21 @@ class MarkStore:
                 (undone,),
             ).fetchall()
             for *names, before, after in rows:
-                key = Key(*names)
+                key = AnswerId(*names)
                 entry = entry_of(book, key)
                 if entry.state != State.from_json(after):
                     raise conflict_of(book, key, entry.state)
                 change(book, act, key, entry, State.from_json(before))
             if item is not None:
                 write_points(book, act, item, item_after, item_before)
-        return [Key(*row[:3]) for row in rows]
+        return [AnswerId(*row[:3]) for row in rows]
 
     def split_students(self, lab: str, question: str) -> set[str]:
         """Whose answers were taken out of their groups."""
         query = "select student from desk_split where lab = ? and question = ?"
         return {student for (student,) in self._tables.rows(query, (lab, question))}
 
-    def split(self, key: Key) -> None:
+    def split(self, key: AnswerId) -> None:
         """Take an answer out of its group, or put it back."""
         with self._tables.writing() as book:
             where = "where lab = ? and question = ? and student = ?"
@@ -226,5 +226,5 @@ class MarkStore:
             if state.points != points_of(state.items, old, at_most):
                 kept += 1
             elif total != state.points:
-                changes[Key(*row, student)] = (state, replace(state, points=total))
+                changes[AnswerId(*row, student)] = (state, replace(state, points=total))
         return ItemChange(items[item], points, changes, kept)

@@ -8,7 +8,7 @@ from pathlib import Path
 from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.groups import BLANK
 from autograder.desk.rubric import Question
-from autograder.desk.states import Item
+from autograder.desk.states import CurrentItem
 from autograder.desk.store import MarkStore
 from autograder.desk.suggestions import (
     Suggested,
@@ -17,7 +17,7 @@ from autograder.desk.suggestions import (
     read_reply,
     without_names,
 )
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 from autograder.errors import Refusal
 from autograder.judge_model.client import JudgeClient, JudgeError
 from autograder.judge_model.cost import Estimate, Price, estimate
@@ -31,7 +31,7 @@ class Asked:
     """One text to ask about, and the answers that have it. text: without names."""
 
     question: Question
-    items: list[Item]
+    items: list[CurrentItem]
     text: str
     answers: list[Answer]
 
@@ -45,7 +45,7 @@ class Asking:
 
     def __init__(self, out: Path, lab: str, judge: JudgeClient) -> None:
         """Raises: Refusal if nothing was graded or if no text is left."""
-        tables = Tables(gradebook_of(out))
+        tables = DeskTables(gradebook_of(out))
         answers = Answers(out, tables.secret())
         self._store = MarkStore(tables, answers.questions())
         self._suggestions, self._judge = Suggestions(tables), judge

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.desk.rubric import Question
-from autograder.desk.states import Item, Key, items_of, states_of
-from autograder.desk.tables import Tables
+from autograder.desk.states import AnswerId, CurrentItem, items_of, states_of
+from autograder.desk.tables import DeskTables
 
 MOST_CHARS, FEWEST_LETTERS = 8_000, 3
 _SYSTEM = (
@@ -38,10 +38,10 @@ class Suggested:
 class Suggestions:
     """The suggestions of one gradebook; each holds for the text that the judge has read."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: DeskTables) -> None:
         self._tables = tables
 
-    def of(self, key: Key, text: str) -> Suggested | None:
+    def of(self, key: AnswerId, text: str) -> Suggested | None:
         """The suggestion for an answer; None if no judge was asked about this text."""
         rows = self._tables.rows(
             "select judge, quotes from desk_suggestion "
@@ -52,7 +52,7 @@ class Suggestions:
             return Suggested(judge, {int(i): quote for i, quote in json.loads(quotes).items()})
         return None
 
-    def keep(self, key: Key, text: str, suggested: Suggested) -> None:
+    def keep(self, key: AnswerId, text: str, suggested: Suggested) -> None:
         """Store a judge's reply about an answer; it replaces an earlier one."""
         values = (*key, _digest(text), suggested.judge, json.dumps(dict(suggested.quotes)))
         with self._tables.writing() as book:
@@ -81,7 +81,9 @@ class Suggestions:
         return [(name, f"{first or ''} {last or ''}".strip()) for name, first, last in rows]
 
 
-def messages_for(question: Question, items: Sequence[Item], text: str) -> list[dict[str, str]]:
+def messages_for(
+    question: Question, items: Sequence[CurrentItem], text: str
+) -> list[dict[str, str]]:
     """The chat messages that ask the judge about one answer. text: without names.
 
     The answer stands between marks made from its hash, so it cannot contain them.
@@ -95,7 +97,7 @@ def messages_for(question: Question, items: Sequence[Item], text: str) -> list[d
     return [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": asked}]
 
 
-def read_reply(reply: str, items: Sequence[Item], text: str) -> dict[int, str] | None:
+def read_reply(reply: str, items: Sequence[CurrentItem], text: str) -> dict[int, str] | None:
     """The items that a reply suggests, with sentences that stand in the text; None if the reply
     is not such a list. Of items that exclude each other, the first counts.
     """

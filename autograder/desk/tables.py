@@ -44,7 +44,7 @@ insert into desk_secret select lower(hex(randomblob(16)))
 """
 
 
-class Tables:
+class DeskTables:
     """The desk's tables in one gradebook; made if they are not there yet."""
 
     def __init__(self, database: Path, *, for_readers: bool = False) -> None:

@@ -25,11 +25,11 @@ FORMATS = {
 }
 WRITTEN_BACK = ("canvas", "moodle")  # into the platform's own export, which must be a fresh one
 
-__all__ = ["FORMATS", "ExportError", "Order", "export", "points_of"]
+__all__ = ["FORMATS", "ExportError", "ExportOrder", "export", "points_of"]
 
 
 @dataclass(frozen=True)
-class Order:
+class ExportOrder:
     """The settings of an export.
 
     labs: if empty, all that have results; points: the points of a lab elsewhere, if they differ;
@@ -42,7 +42,7 @@ class Order:
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
-def export(out: Path, order: Order, path: Path, roster: Roster | None = None) -> list[str]:
+def export(out: Path, order: ExportOrder, path: Path, roster: Roster | None = None) -> list[str]:
     """Write the marks of an output folder to `path`; returns a sentence for each mark left out.
 
     Without a roster, the folder's own is used if it has one. Raises: ExportError, GradebookError.

@@ -49,14 +49,14 @@ _ATTACHMENT = re.compile(r"attachment\s*\\?:", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Text:
+class ShownText:
     """A text as it is shown. lost: a sentence for each picture in it that cannot be shown."""
 
     source: str
     pictures: Pictures = field(default_factory=dict)
     lost: tuple[str, ...] = ()
 
-    def part(self, source: str) -> "Text":
+    def part(self, source: str) -> "ShownText":
         """A part of the text, with the pictures that it names."""
         named = {name: each for name, each in self.pictures.items()
                  if re.search(rf":{name}\b", source)}  # fmt: skip
@@ -76,11 +76,11 @@ class Album:
         self._named: set[int] = set()  # files that a text names, by the identity of their content
         self._n_left = MOST_PICTURES
 
-    def text(self, cell: SubmittedCell, place: int) -> Text:
+    def text(self, cell: SubmittedCell, place: int) -> ShownText:
         """A cell's text with its pictures. place: the number of the cell."""
         return _Reading(self, cell, place).text()
 
-    def unnamed(self) -> tuple[Text, list[str]]:
+    def unnamed(self) -> tuple[ShownText, list[str]]:
         """The pictures beside the notebook that no text names, and the files that are not shown."""
         shown, pictures, unseen = [], {}, []
         for key, (name, data) in sorted(self._files.items()):
@@ -94,7 +94,7 @@ class Album:
                 self._named.add(id(data))
             elif suffix in SHOWN + DRAWN + DOCUMENTS:
                 unseen.append(f"{name} lies beside the notebook and cannot be shown: open it too")
-        return Text("\n\n".join(shown), pictures), unseen
+        return ShownText("\n\n".join(shown), pictures), unseen
 
     def pasted(self, name: str, own: Mapping[str, dict[str, str]]) -> dict[str, str] | None:
         """A pasted picture of a cell, or of another cell if that alone has one of this name."""
@@ -141,7 +141,7 @@ class _Reading:
         self._lost: list[str] = []
         self._used: set[int] = set()
 
-    def text(self) -> Text:
+    def text(self) -> ShownText:
         source = _with_tags(self._cell.source, self._tag)
         source = _IMAGE.sub(lambda found: self._shown(found[1], found[2] or found[3] or ""), source)
         source = _DEFINITION.sub(self._definition, source)
@@ -153,7 +153,7 @@ class _Reading:
         for name, data in self._album.mentioned(source):
             if id(data) not in self._used:
                 more.append(self._shown(_text(name), name))
-        return Text("\n\n".join([source, *more]), self._pictures, tuple(self._lost))
+        return ShownText("\n\n".join([source, *more]), self._pictures, tuple(self._lost))
 
     def _tag(self, tag: str) -> str:
         found, alt = _SOURCE.search(tag), _ALT.search(tag)

@@ -16,7 +16,7 @@ from autograder.intake.master import Master
 from autograder.intake.match import Match
 from autograder.intake.pictures import Pictures
 from autograder.intake.read import SubmittedCell
-from autograder.intake.steps import Plan, Step
+from autograder.intake.steps import Step, StepPlan
 from autograder.intake.written import show
 
 CLICK_TYPE = "application/vnd.labkit.answer+json"  # of lab 8 up to 0.1.0
@@ -54,7 +54,7 @@ def rebuild(
     notes = [CLICKED] if any(map(_was_clicked, submitted)) else []
     submitted, doubled = read_once(master, submitted)
     match = Match(master, submitted, files or {})
-    plan = Plan(master, submitted, match.owner, match.best)
+    plan = StepPlan(master, submitted, match.owner, match.best)
     steps, unrun = plan.steps(), match.unrun()
     notebook, notes = _notebook(match), doubled + match.notes + plan.notes + notes
     return Rebuilt(steps, notebook, notes, match.problem(), unrun, match.is_blank())

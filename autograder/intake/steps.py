@@ -33,7 +33,7 @@ class Step:
 
 
 @dataclass
-class Plan:
+class StepPlan:
     """The steps of a submission that was matched with its master.
 
     owner: the master's cell by place in the submission; best: the place of the copy that counts, by

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 
 from autograder.intake.master import Master, MasterCell
-from autograder.intake.pictures import Album, Pictures, Text
+from autograder.intake.pictures import Album, Pictures, ShownText
 from autograder.intake.read import SubmittedCell
 from labkit.checks.written import (
     Piece,
@@ -52,7 +52,7 @@ class WrittenAnswers:
         self._submitted, self._places = submitted, places
         album = Album(submitted, files)
         self.texts = {
-            i: Text(_fenced(cell.source)) if cell.is_code else album.text(cell, i)
+            i: ShownText(_fenced(cell.source)) if cell.is_code else album.text(cell, i)
             for i, cell in enumerate(submitted)
             if not cell.is_code or (i in owner and owner[i].kind == "written")
             if i not in owner or owner[i].is_open
@@ -115,9 +115,9 @@ class WrittenAnswers:
             tuple(lost),
         )
 
-    def _part(self, piece: Piece) -> Text:
+    def _part(self, piece: Piece) -> ShownText:
         if piece.is_code:
-            return Text(_fenced(piece.text))
+            return ShownText(_fenced(piece.text))
         return self.texts[piece.place].part(piece.text)
 
 

@@ -1,6 +1,6 @@
 """The trusted side of student code: start zygotes, spawn walled children, run cells, ask checks.
 
-    with Zygote(settings) as zygote, zygote.spawn() as child:
+    with ZygoteHandle(settings) as zygote, zygote.spawn() as child:
         child.put_files({"data.csv": b"..."})
         result = child.run_cell("def double(x): return 2 * x", timeout_s=30)
         with child.forked(), child.deadline(20):
@@ -18,7 +18,7 @@ from autograder.judging.wall import ChildSettings
 from autograder.judging.walled import Child
 
 
-class Zygote:
+class ZygoteHandle:
     """Makes children that have everything imported already.
 
     It ends with this process, or with the thread that has made it. Enter it, or `wait`, before the
@@ -47,7 +47,7 @@ class Zygote:
             child.hang_up()
         self._process.close()
 
-    def __enter__(self) -> Zygote:
+    def __enter__(self) -> ZygoteHandle:
         self.wait()
         return self
 

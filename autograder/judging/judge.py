@@ -15,7 +15,7 @@ from autograder.intake.collect import Submission
 from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import Unreadable, read_with_notes
 from autograder.intake.rebuild import Rebuilt, rebuild
-from autograder.judging.client import Zygote
+from autograder.judging.client import ZygoteHandle
 from autograder.judging.control import ZygoteError
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing, in_a_line
@@ -65,7 +65,7 @@ class Judge:
     def __init__(
         self,
         master: Master,
-        zygote: Zygote,
+        zygote: ZygoteHandle,
         limits: Limits,
         seed: int,
         exercises: Sequence[str] = (),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from autograder.intake.steps import Step
-from autograder.judging.client import Zygote
+from autograder.judging.client import ZygoteHandle
 from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
 from autograder.judging.reasons import error_of, needed_by_answers, why_unbound
@@ -30,7 +30,7 @@ class Session:
     notes: which answers' cells ended with an exception. Time is the student's own (see own_time).
     """
 
-    zygote: Zygote
+    zygote: ZygoteHandle
     steps: list[Step]
     files: dict[str, bytes]
     limits: Limits

@@ -18,7 +18,7 @@ import nbformat
 
 from autograder.imports import imported_modules
 from autograder.intake.master import Master, read_master
-from autograder.judging.client import Zygote
+from autograder.judging.client import ZygoteHandle
 from autograder.judging.jobs import SlotSettings, unpack_submission
 from autograder.judging.judge import Judge
 from autograder.judging.start.keepers import Keeper
@@ -28,7 +28,7 @@ from labkit.checks.core import names_of_check_modules
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
 
 
-def start_judge(settings: SlotSettings, keeper: Keeper | None = None) -> tuple[Judge, Zygote]:
+def start_judge(settings: SlotSettings, keeper: Keeper | None = None) -> tuple[Judge, ZygoteHandle]:
     """A judge over a warm zygote; close the zygote in the end. keeper: what becomes the zygote."""
     master = read_master(nbformat.read(settings.master, as_version=4), settings.lab)
     child = ChildSettings(
@@ -39,7 +39,7 @@ def start_judge(settings: SlotSettings, keeper: Keeper | None = None) -> tuple[J
         uid=settings.uid,
         cpu=settings.cpu,
     )
-    zygote = Zygote(replace(child, call_s=min(child.call_s, settings.check_s)), keeper)
+    zygote = ZygoteHandle(replace(child, call_s=min(child.call_s, settings.check_s)), keeper)
     judge = Judge(master, zygote, settings, settings.seed, settings.exercises)
     zygote.wait()  # both have imported what is theirs, side by side
     return judge, zygote

@@ -65,7 +65,7 @@ class MistakeGroup:
 
 
 @dataclass(frozen=True)
-class Exercise:
+class ExerciseSection:
     """An exercise on a page. groups: of checks that did not pass; no sentence stands twice."""
 
     name: str
@@ -174,7 +174,7 @@ def _exercise(
     pieces: list[str],
     hand: HandMark | None,
     explain: Explain,
-) -> Exercise:
+) -> ExerciseSection:
     once = Once()
     groups = [
         _group(group, once, explain)
@@ -183,7 +183,7 @@ def _exercise(
     messages = [check.message for check in checks if check.status == "failed"]
     code = [shown_lines(piece, messages) for piece in pieces] if messages else []
     passed = [check for check in checks if check.passed]
-    return Exercise(name, title, groups, passed, code, hand)
+    return ExerciseSection(name, title, groups, passed, code, hand)
 
 
 def _group(checks: list[CheckResult], once: Once, explain: Explain) -> MistakeGroup:

@@ -17,7 +17,7 @@ from typing import Any
 
 from labkit.bridge.stand_in import stand_in_class
 from labkit.bridge.waiting import Waiting
-from labkit.bridge.wire import Decoder, Encoder, WireError
+from labkit.bridge.wire import Encoder, WireDecoder, WireError
 
 MAX_MESSAGE_CHARS = 2000
 MAX_TRACE_FRAMES = 4
@@ -70,7 +70,7 @@ class Executor:
 
     def _asked(self, message: dict, blob: bytes) -> tuple[Any, list, dict]:
         """The target of a request, its arguments and those by name."""
-        decoder = Decoder(blob, self._from_handle)
+        decoder = WireDecoder(blob, self._from_handle)
         target = decoder.decode(message["target"]) if "target" in message else None
         args = [decoder.decode(item) for item in message.get("args", [])]
         kwargs = {name: decoder.decode(item) for name, item in message.get("kwargs", {}).items()}
@@ -82,7 +82,7 @@ class Executor:
         During the call, `parts` replace names of the notebook.
         """
         target, args, kwargs = self._asked(message, blob)
-        decode = Decoder(b"", self._from_handle).decode
+        decode = WireDecoder(b"", self._from_handle).decode
         parts = {name: self._made(decode(part)) for name, part in message.get("parts", {}).items()}
         with _bound(self._namespace, parts):
             result = self._result(message, target, args, kwargs)
@@ -143,7 +143,7 @@ class Executor:
                 return _Callback(self._run_callback, payload)
             case "$offer":
                 call, items, answers, name = payload
-                plain = Decoder(b"", self._from_handle).decode
+                plain = WireDecoder(b"", self._from_handle).decode
                 attributes = {name: plain(item) for name, item in items.items()}
                 return _stand_in(name, plain(call), attributes, dict(answers))
         raise WireError(f"unexpected {tag}")
@@ -158,7 +158,7 @@ class Executor:
         reply, blob = self._call_back(message, encoder.blobs)
         if not reply["ok"]:
             raise _EXCEPTIONS.get(reply["kind"], RuntimeError)(reply["message"])
-        return Decoder(blob, self._from_handle).decode(reply["value"])
+        return WireDecoder(blob, self._from_handle).decode(reply["value"])
 
 
 @contextmanager

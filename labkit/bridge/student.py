@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from labkit.bridge.executor import MAX_KINDS, MAX_NAME_CHARS, MAX_TRACE_FRAMES, MissingName
-from labkit.bridge.wire import Decoder, Encoder, WireError
+from labkit.bridge.wire import Encoder, WireDecoder, WireError
 
 T = TypeVar("T")
 
@@ -209,7 +209,7 @@ class Student:
             raise error
         if "value" not in reply:
             raise WireError("a reply has no value")
-        value = Decoder(blob, self._from_handle).decode(reply["value"])
+        value = WireDecoder(blob, self._from_handle).decode(reply["value"])
         if hold and not isinstance(value, Proxy):
             raise WireError("what was to stay there came by value")
         return value
@@ -269,7 +269,7 @@ def answer_callback(
     known = type(index) is int and 0 <= index < len(callbacks)
     if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
         raise WireError("not a callback")
-    decode = Decoder(blob, student._from_handle).decode
+    decode = WireDecoder(blob, student._from_handle).decode
     plain_args = [decode(item) for item in args]
     plain_kwargs = {name: decode(item) for name, item in kwargs.items()}
     try:

@@ -148,7 +148,7 @@ class Encoder:
         return [start, size]
 
 
-class Decoder:
+class WireDecoder:
     """Turns items back into values; raises WireError for anything malformed.
 
     `from_handle(tag, payload)` resolves handles; without it they are refused.

@@ -20,7 +20,7 @@ from labkit.chance.numbers import Seeded
 _GENERATOR = torch.Generator
 
 
-class Watched(_GENERATOR):
+class WatchedGenerator(_GENERATOR):
     """A generator of torch's that was made before the code ran: to draw from, not to seed."""
 
     def manual_seed(self, seed: int) -> Any:
@@ -30,9 +30,9 @@ class Watched(_GENERATOR):
         raise Seeded("Generator.set_state")
 
 
-def watched() -> Watched:
+def watched() -> WatchedGenerator:
     """A stand-in for any generator of torch's."""
-    return Watched()
+    return WatchedGenerator()
 
 
 class _GeneratorType(type):

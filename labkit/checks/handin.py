@@ -25,7 +25,16 @@ from labkit.checks.written import (
     pieces_beside,
 )
 
-__all__ = ["WRITTEN_STUB", "Cell", "File", "Handin", "find", "look_at", "read", "run_cells"]
+__all__ = [
+    "WRITTEN_STUB",
+    "Handin",
+    "NotebookFile",
+    "SavedCell",
+    "find",
+    "look_at",
+    "read",
+    "run_cells",
+]
 
 MAX_BYTES = 20 << 20
 RESTART_S = 600
@@ -33,7 +42,7 @@ SAVE = "Save the notebook (Ctrl-S), then run this cell again."
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SavedCell:
     """A cell on disk. name and kind: the builder's; "" for a cell of the student's own."""
 
     name: str
@@ -48,16 +57,16 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class NotebookFile:
     """A notebook on disk."""
 
     path: Path
     size: int
     lab: str
-    cells: tuple[Cell, ...]
+    cells: tuple[SavedCell, ...]
 
     @property
-    def code(self) -> list[Cell]:
+    def code(self) -> list[SavedCell]:
         return [cell for cell in self.cells if cell.is_code]
 
     @property
@@ -124,7 +133,7 @@ def find(lab: str, folder: Path) -> Path | None:
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
 
-def read(path: Path) -> File:
+def read(path: Path) -> NotebookFile:
     """The cells of a notebook. Raises: OSError, or ValueError for what is no notebook."""
     content = path.read_bytes()
     try:
@@ -133,7 +142,7 @@ def read(path: Path) -> File:
         lab = notebook["metadata"].get("labkit", {}).get("lab", "")
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"it is no notebook: {error!r}") from None
-    return File(path, len(content), lab, cells)
+    return NotebookFile(path, len(content), lab, cells)
 
 
 def names_in(path: Path) -> set[str]:
@@ -144,14 +153,16 @@ def names_in(path: Path) -> set[str]:
         return set()
 
 
-def _bound_in(file: File) -> set[str]:
+def _bound_in(file: NotebookFile) -> set[str]:
     return {name for cell in file.code for name in bound_names(cell.source)}
 
 
-def _cell(cell: Mapping[str, Any]) -> Cell:
+def _cell(cell: Mapping[str, Any]) -> SavedCell:
     ours = cell["metadata"].get("labkit", {})
     source = "".join(cell["source"])
-    return Cell(ours.get("name", ""), ours.get("kind", ""), cell["cell_type"] == "code", source)
+    return SavedCell(
+        ours.get("name", ""), ours.get("kind", ""), cell["cell_type"] == "code", source
+    )
 
 
 def _lab_of(path: Path) -> str:
@@ -161,7 +172,7 @@ def _lab_of(path: Path) -> str:
         return ""
 
 
-def _wrong_file(file: File, lab: str) -> list[str]:
+def _wrong_file(file: NotebookFile, lab: str) -> list[str]:
     found = []
     if file.lab != lab:
         found.append(f"{file.path.name} is a notebook of {file.lab or 'no lab'}, not of {lab}.")
@@ -170,7 +181,7 @@ def _wrong_file(file: File, lab: str) -> list[str]:
     return found
 
 
-def _missing(file: File, parts: Sequence[Part]) -> list[str]:
+def _missing(file: NotebookFile, parts: Sequence[Part]) -> list[str]:
     return [
         f"The cell `{part.name}` is gone. Undo its deletion, or copy it from a fresh notebook."
         for part in parts
@@ -178,7 +189,7 @@ def _missing(file: File, parts: Sequence[Part]) -> list[str]:
     ]
 
 
-def _not_saved(file: File, parts: Sequence[Part], ran: Collection[str]) -> list[str]:
+def _not_saved(file: NotebookFile, parts: Sequence[Part], ran: Collection[str]) -> list[str]:
     """Parts whose code in the file was never run in this session; edits that were not saved."""
     known = {"".join(source.split()) for source in ran}
     named = [part.name for part in parts if part.kind != "written" and part.name in file.by_name]
@@ -191,7 +202,7 @@ def _not_saved(file: File, parts: Sequence[Part], ran: Collection[str]) -> list[
     return [f"The file holds another version than the one you ran, of {names}. {SAVE}"]
 
 
-def _undefined(file: File, parts: Sequence[Part]) -> list[str]:
+def _undefined(file: NotebookFile, parts: Sequence[Part]) -> list[str]:
     """Names that only exist because of a cell that is gone; answers that are bound twice."""
     bound = _bound_in(file) | set(dir(builtins))
     marked = {part.name for part in parts if part.kind != "written"}
@@ -209,7 +220,7 @@ def _undefined(file: File, parts: Sequence[Part]) -> list[str]:
     ]
 
 
-def _not_given(file: File) -> list[str]:
+def _not_given(file: NotebookFile) -> list[str]:
     """Imports that fail when the notebook is graded, and take their cell along."""
     beside = [path.stem for path in file.path.parent.iterdir()]
     own = [cell for cell in file.code if cell.kind in ("exercise", "answer", "")]
@@ -221,14 +232,14 @@ def _not_given(file: File) -> list[str]:
     ]
 
 
-def _without_id(file: File) -> list[str]:
+def _without_id(file: NotebookFile) -> list[str]:
     """A lab with questions of the student's own needs the student's id."""
     if re.search(r"^student_id = \.\.\.", file.by_name.get("student_id", ""), re.MULTILINE):
         return ["Your student id is missing. Write it into `student_id`, and run all cells."]
     return []
 
 
-def _open_parts(file: File, parts: Sequence[Part]) -> list[str]:
+def _open_parts(file: NotebookFile, parts: Sequence[Part]) -> list[str]:
     """The empty parts, which may be handed in for no points; and text that stands beside them."""
     written = [each.name for each in parts if each.kind == "written" and each.name in file.by_name]
     seen = [Seen(cell.name, cell.is_code, cell.source) for cell in file.cells]
@@ -250,7 +261,7 @@ def _open_parts(file: File, parts: Sequence[Part]) -> list[str]:
     return found
 
 
-def _failing_afresh(file: File) -> list[str]:
+def _failing_afresh(file: NotebookFile) -> list[str]:
     """Run all code but experiments and checks in a fresh process, in the file's order."""
     cells = [(cell.name or "of your own", cell.source) for cell in file.code if cell.must_run]
     run = [sys.executable, "-c", "from labkit.checks.handin import run_cells; run_cells()"]

@@ -12,7 +12,7 @@ N_FIRST, N_LAST, MAX_CHARS = 6, 4, 400
 
 
 @dataclass(frozen=True)
-class Call:
+class NotedCall:
     """A call that a check made. result: what came back, or the error."""
 
     name: str
@@ -27,12 +27,12 @@ class Call:
         return f"{self.name}({given}) -> {raised}{_shown(self.result)}"
 
 
-class Watched(Student):
+class WatchedStudent(Student):
     """A student whose calls are noted down, in order."""
 
     def __init__(self, channel: LocalChannel) -> None:
         super().__init__(channel)
-        self._calls: list[Call] = []
+        self._calls: list[NotedCall] = []
 
     def ask(
         self,
@@ -54,15 +54,15 @@ class Watched(Student):
 
     def _note(self, op: str, called: str, args: tuple, kwargs: Mapping, result: Any) -> None:
         if op in ("call", "scripted"):
-            self._calls.append(Call(called, args, kwargs, result))
+            self._calls.append(NotedCall(called, args, kwargs, result))
         elif op == "in_turn":
             values = result if isinstance(result, list) else [result] * len(args)
             for step, value in zip(args, values, strict=True):
                 if isinstance(step, tuple):
-                    self._calls.append(Call(step[0], step[1:], {}, value))
+                    self._calls.append(NotedCall(step[0], step[1:], {}, value))
 
 
-def replay(topic: str, check: str, case: Any, namespace: Mapping[str, Any]) -> list[Call]:
+def replay(topic: str, check: str, case: Any, namespace: Mapping[str, Any]) -> list[NotedCall]:
     """Play one case on a notebook's names. Print its calls and what the check says.
 
     Of many calls the first and the last are printed; all are returned.
@@ -70,7 +70,7 @@ def replay(topic: str, check: str, case: Any, namespace: Mapping[str, Any]) -> l
     Raises: ValueError for a check that the lab does not have.
     """
     channel = LocalChannel(namespace)
-    channel.student = student = Watched(channel)
+    channel.student = student = WatchedStudent(channel)
     found = play_check(_check_called(topic, check), student, [case])
     calls = student._calls
     n_between = max(0, len(calls) - N_FIRST - N_LAST)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from labkit.engine import registry
 from labkit.engine.decoder import Decoder, check_pair
-from labkit.engine.profiler import Profile, Stopwatch
+from labkit.engine.profiler import PartTimes, Stopwatch
 from labkit.engine.sampling import Warp
 
 
@@ -102,7 +102,7 @@ class Speculation:
         gamma: int,
         warp: Warp,
         script: Tensor | None = None,
-        profile: Profile | None = None,
+        profile: PartTimes | None = None,
     ) -> None:
         check_pair(target, draft, gamma)
         self.target, self.draft, self.gamma, self._warp = target, draft, gamma, warp

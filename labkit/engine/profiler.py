@@ -29,7 +29,7 @@ class BlockTimes:
 
 
 @dataclass(slots=True)
-class Profile:
+class PartTimes:
     """The times of all blocks of some runs."""
 
     blocks: list[BlockTimes] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Stopwatch:
     begins with the block. Where a step is captured, `mark` is in the step and the others are not.
     """
 
-    def __init__(self, profile: Profile | None, device: torch.device | str) -> None:
+    def __init__(self, profile: PartTimes | None, device: torch.device | str) -> None:
         self._profile = profile
         self._on_gpu = torch.device(device).type == "cuda"
         self._marks: dict[str, Any] = {}

@@ -20,7 +20,7 @@ LOG2_E, LN_2 = 1.4426950408889634, tl.constexpr(0.6931471805599453)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TilePlan:
     """How a program is cut: rows of its tiles, its warps, and how many tiles are on their way."""
 
     tile_q: int
@@ -29,8 +29,8 @@ class Plan:
     n_stages: int
 
 
-NARROW, WIDE = Plan(64, 64, 4, 3), Plan(128, 128, 8, 3)  # up to 64 numbers a row, and above
-SMALL = Plan(64, 32, 4, 2)  # for GPUs before Hopper, with less room on the chip
+NARROW, WIDE = TilePlan(64, 64, 4, 3), TilePlan(128, 128, 8, 3)  # up to 64 numbers a row, and above
+SMALL = TilePlan(64, 32, 4, 2)  # for GPUs before Hopper, with less room on the chip
 
 
 @triton.jit
@@ -102,7 +102,7 @@ def _forward(
     tl.store(logsumexp_ptr + head * n_rows + query, logsumexp, mask=query < n_rows)
 
 
-def plan_for(head_dim: int, device: torch.device) -> Plan:
+def plan_for(head_dim: int, device: torch.device) -> TilePlan:
     """The fastest settings on an H200; smaller tiles if the chip has less memory."""
     if device.type == "cuda" and torch.cuda.get_device_capability(device) < (9, 0):
         return SMALL
@@ -114,7 +114,7 @@ def forward(
     keys: Tensor,
     values: Tensor,
     is_causal: bool = False,
-    plan: Plan | None = None,
+    plan: TilePlan | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The output, and the logarithm of the sum of exp(score), float32, of each query.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labkit.measuring.hardware import roofline_rows
-from labkit.measuring.profiles import Profile
+from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import Recorder, Row, least_samples
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Bench:
     and says how much the machine was disturbed.
     """
 
-    profile: Profile
+    profile: MachineProfile
     recorder: Recorder
     harness: Any = None
     point_s: float = 4.0

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labkit.measuring.machine import Card, available_memory_bytes, detect, has_bfloat16
-from labkit.measuring.profiles import Profile
+from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import Row
 from labkit.measuring.roofline import BYTES, Roofline
 from labkit.models.facts import gpus, vram_readings
@@ -164,7 +164,7 @@ def describe() -> str:
     return "\n\n".join(parts)
 
 
-def roofline_rows(profile: Profile, is_done: Callable[[tuple], bool]) -> Iterator[Row]:
+def roofline_rows(profile: MachineProfile, is_done: Callable[[tuple], bool]) -> Iterator[Row]:
     """The row of `roofline`, unless it is done."""
     from labkit.measuring.device import rows_in_room
 
@@ -173,7 +173,7 @@ def roofline_rows(profile: Profile, is_done: Callable[[tuple], bool]) -> Iterato
         yield from rows_in_room([row], partial(_counted, profile, row))
 
 
-def _counted(profile: Profile, row: Row) -> Iterator[Row]:
+def _counted(profile: MachineProfile, row: Row) -> Iterator[Row]:
     measured, machine = measure_roofline(profile.device), detect()
     on_gpu = profile.device == "cuda"
     card = machine.cards[0] if on_gpu else None

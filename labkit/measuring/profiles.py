@@ -41,7 +41,7 @@ PAIRS = {  # target and draft, by the name that `labkit.zoo.load_pair` takes
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class MachineProfile:
     """The models and sizes of the labs on one class of machine.
 
     roles: the model of each of `ROLES`. pairs: names of `PAIRS`, in the order of the handout's
@@ -109,7 +109,7 @@ def _roles(machine: int) -> Mapping[str, str]:
     return MappingProxyType({role: models[machine] for role, models in _MODELS.items()})
 
 
-CPU = Profile(
+CPU = MachineProfile(
     name="cpu",
     device="cpu",
     dtype="float32",
@@ -155,7 +155,7 @@ TABLE_LENGTHS = (1, 4, 16, 64, 256, 1024, 4096, 16_384, 32_768)  # the rows of t
 SMALL_CARD_BYTES = 30e9  # below this the handout's 8B models leave no room to work
 
 
-def profile(name: str | None = None) -> Profile:
+def profile(name: str | None = None) -> MachineProfile:
     """The profile of this name; without one, the profile of this machine.
 
     Raises: ValueError for a name that is not in `PROFILES`.
@@ -170,7 +170,7 @@ def profile(name: str | None = None) -> Profile:
     return PROFILES[name]
 
 
-def short(profile: Profile) -> Profile:
+def short(profile: MachineProfile) -> MachineProfile:
     """The same with only the table rows of the handout, and few repeats, to save time in a lab."""
     on_cpu = profile.device == "cpu"
     return replace(
@@ -182,7 +182,7 @@ def short(profile: Profile) -> Profile:
     )
 
 
-def detect() -> Profile:
+def detect() -> MachineProfile:
     """The profile that fits this machine: cpu without CUDA, t4 below 30 GB, else gpu80.
 
     The dtype follows the card: float16 where bfloat16 has no hardware.
@@ -195,7 +195,7 @@ def detect() -> Profile:
     return for_card(card.total_memory, (card.major, card.minor))
 
 
-def for_card(total_bytes: int, capability: tuple[int, int]) -> Profile:
+def for_card(total_bytes: int, capability: tuple[int, int]) -> MachineProfile:
     """The profile for a CUDA card of this memory and compute capability."""
     fitting = T4 if total_bytes < SMALL_CARD_BYTES else GPU80
     return replace(fitting, dtype=sixteen_bit_dtype(capability))

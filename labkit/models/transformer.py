@@ -81,7 +81,7 @@ def masked_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
     return (weights @ values[:, :, None]).flatten(1, 2)
 
 
-class Block(nn.Module):
+class TransformerBlock(nn.Module):
     """One layer, in two halves with the attention left out between them."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -126,7 +126,7 @@ class Transformer(nn.Module):
         self.config = config
         self.token_embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.position_embedding = nn.Embedding(config.n_context, config.d_model)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
+        self.blocks = nn.ModuleList(TransformerBlock(config) for _ in range(config.n_layers))
         self.norm = nn.LayerNorm(config.d_model)
         self.requires_grad_(False)
 

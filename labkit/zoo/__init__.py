@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit.measuring.profiles import PAIRS, PROFILES, ROLES, Profile, profile
+from labkit.measuring.profiles import PAIRS, PROFILES, ROLES, MachineProfile, profile
 from labkit.models.shapes import ModelShape
 from labkit.models.tiny import SHIPPED, facts_of
 from labkit.zoo import choose
@@ -30,9 +30,9 @@ __all__ = [
     "ROLES",
     "DamagedModel",
     "LoadedModel",
+    "MachineProfile",
     "ModelError",
     "Pair",
-    "Profile",
     "TooLarge",
     "UnavailableModel",
     "check_same_vocabulary",
@@ -106,7 +106,7 @@ def load(
     name: str | Path,
     weights: str = "auto",
     *,
-    profile: Profile | str | None = None,
+    profile: MachineProfile | str | None = None,
     device: str | torch.device | None = None,
     dtype: str | torch.dtype | None = None,
     attention: str = "sdpa",
@@ -148,7 +148,7 @@ def load(
     )
 
 
-def load_for_timing(role: str, profile: Profile) -> LoadedModel:
+def load_for_timing(role: str, profile: MachineProfile) -> LoadedModel:
     """The model of a role, with random weights unless they ship with the kit: no download.
 
     Raises: ValueError for an unknown role.

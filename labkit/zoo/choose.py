@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.measuring import profiles
 from labkit.measuring.machine import available_memory_bytes, has_bfloat16
-from labkit.measuring.profiles import ROLES, Profile
+from labkit.measuring.profiles import ROLES, MachineProfile
 from labkit.measuring.roofline import BYTES
 from labkit.models.facts import models
 from labkit.models.tiny import KIT_MODELS, SHIPPED, facts_of, has_facts
@@ -56,7 +56,7 @@ class Origin:
 
 
 def setting(
-    profile: Profile | str | None,
+    profile: MachineProfile | str | None,
     device: str | torch.device | None,
     dtype: str | torch.dtype | None,
 ) -> Setting:
@@ -75,9 +75,9 @@ def setting(
     return Setting(place, name)
 
 
-def as_profile(profile: Profile | str | None) -> Profile | None:
+def as_profile(profile: MachineProfile | str | None) -> MachineProfile | None:
     """The profile itself where its name was given."""
-    if profile is None or isinstance(profile, Profile):
+    if profile is None or isinstance(profile, MachineProfile):
         return profile
     return profiles.profile(profile)
 
@@ -89,7 +89,7 @@ def default_dtype(device: str) -> str:
     return "float32"
 
 
-def _device(device: str | torch.device | None, profile: Profile | None) -> str:
+def _device(device: str | torch.device | None, profile: MachineProfile | None) -> str:
     import torch
 
     has_cuda = torch.cuda.is_available()
@@ -108,7 +108,7 @@ def _device(device: str | torch.device | None, profile: Profile | None) -> str:
     return str(device)
 
 
-def resolve(name: str | Path, profile: Profile | str | None) -> str | Path:
+def resolve(name: str | Path, profile: MachineProfile | str | None) -> str | Path:
     """The model that a role stands for in a profile, by default this machine's; else the name."""
     if name not in ROLES:
         return name

@@ -10,7 +10,7 @@ from test_pages import CONTRAST, TOO_WIDE
 
 from autograder.desk.answers import Answers
 from autograder.desk.appeals import Appeals
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 
 N = 2 * len(HOSTILE) + 2 * len(ANSWERS)
 HELD_ENTER = """() => document.dispatchEvent(
@@ -23,7 +23,7 @@ def out(tmp_path_factory):
     out = tmp_path_factory.mktemp("desk")
     made_up_class(out, N)
     record(out, [result_of("zoe", ("weight_bytes",))])
-    tables = Tables(out / "course" / "gradebook.db")
+    tables = DeskTables(out / "course" / "gradebook.db")
     Appeals(out, tables, open_store(out)).add(LAB, "weight_bytes", "zoe", "Why is it wrong?")
     return out
 
@@ -152,7 +152,7 @@ def test_pages_fit_and_can_be_read(desk, out, browser, shoot, size, theme):
     )  # fmt: skip
     page = context.new_page()
     page.goto(f"{origin}/?token={people['carl'].token}")
-    answers = Answers(out, Tables(out / "course" / "gradebook.db").secret())
+    answers = Answers(out, DeskTables(out / "course" / "gradebook.db").secret())
     named = answers.sheet(LAB, "growth").answers.values()
     linear = next(each.id for each in named if each.text.startswith("The cache is **linear**"))
     for name, address in {

@@ -18,7 +18,7 @@ from autograder.builder.source import find_lab
 from autograder.desk.answers import Answers
 from autograder.desk.rubric import questions_of
 from autograder.desk.states import State
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 
 NAMES, N_STUDENTS, N_KILLS = ("bea", "carl"), 6, 3
 FEWEST, MOST, ROUND_S, TOO_LONG_S = 2, 6, 0.3, 120.0  # marks and seconds until a desk is killed
@@ -76,7 +76,7 @@ def remember(response, saved):
 
 def test_every_mark_that_a_browser_saw_saved_is_there_once(browser, tmp_path, pytestconfig):
     made_up_class(tmp_path, N_STUDENTS)
-    tables = Tables(tmp_path / "course" / "gradebook.db")
+    tables = DeskTables(tmp_path / "course" / "gradebook.db")
     names = list(Answers(tmp_path, tables.secret()).sheet(LAB, "growth").answers)
     contexts, saved, rng = [browser.new_context() for _ in NAMES], [], random.Random(0)
     pages = [context.new_page() for context in contexts]

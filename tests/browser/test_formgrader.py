@@ -10,8 +10,8 @@ from nbgrader.api import Gradebook
 
 from autograder.builder.source import find_lab
 from autograder.desk.answers import Answers
-from autograder.desk.tables import Tables
-from autograder.exports import Order, export
+from autograder.desk.tables import DeskTables
+from autograder.exports import ExportOrder, export
 from autograder.grading.grade import GradingSettings, grade
 from autograder.grading.regrade import plan_regrade
 from tests.sample_class import samples_of
@@ -82,7 +82,7 @@ def test_an_answer_is_marked_by_keyboard_without_the_internet(address, browser):
 def exported(course):
     """The marks that a TA gets for a spreadsheet, by name, and what is told beside them."""
     path = course.parent / "export.csv"
-    notes = export(course.parent, Order("csv"), path)
+    notes = export(course.parent, ExportOrder("csv"), path)
     with path.open(encoding="utf-8-sig", newline="") as file:
         return {row["name"]: row[f"{LAB} (12)"] for row in csv.DictReader(file)}, "\n".join(notes)
 
@@ -126,7 +126,7 @@ def test_a_mark_typed_in_formgrader_is_exported_and_outlives_regrading(
 
 def mark_at_desk(out, student, marks):
     """Give points and a comment on the desk's pages, as a person does."""
-    answers = Answers(out, Tables(out / "course" / "gradebook.db").secret())
+    answers = Answers(out, DeskTables(out / "course" / "gradebook.db").secret())
     with served(out, "bea") as (origin, people), signed_in(origin, people["bea"]) as bea:
         for question, points in marks.items():
             own = answers.sheet(LAB, question).answers.values()

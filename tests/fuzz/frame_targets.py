@@ -19,7 +19,7 @@ from labkit.bridge.executor import Executor
 from labkit.bridge.frames import receive, send
 from labkit.bridge.requests import hold, value_of
 from labkit.bridge.student import MissingName, Proxy, Student, StudentError
-from labkit.bridge.wire import Decoder, Encoder, WireError
+from labkit.bridge.wire import Encoder, WireDecoder, WireError
 
 
 class Tape:
@@ -45,11 +45,11 @@ def play_frames(content):
     with suppress(EOFError, WireError):
         while True:
             message, blob = receive(tape)
-            value = Decoder(blob, student._from_handle).decode(message.get("value"))
+            value = WireDecoder(blob, student._from_handle).decode(message.get("value"))
             check_plain(value)
             encoder = Encoder(lambda proxy: proxy._item)
             again = json.loads(json.dumps(encoder.encode(value), allow_nan=False))
-            other = Decoder(b"".join(encoder.blobs), lambda tag, payload: dict).decode(again)
+            other = WireDecoder(b"".join(encoder.blobs), lambda tag, payload: dict).decode(again)
             assert looks(value) == looks(other)
 
 
@@ -186,4 +186,4 @@ def play_executor(content):
             error = {"ok", "kind", "kinds", "message", "lines", "function", "unwritten"}
             assert set(back) == ({"ok", "value"} if back["ok"] else error)
             if back["ok"]:
-                check_plain(Decoder(blob, student._from_handle).decode(back["value"]))
+                check_plain(WireDecoder(blob, student._from_handle).decode(back["value"]))

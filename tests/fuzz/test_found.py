@@ -8,7 +8,7 @@ from autograder.intake.read import MAX_CODE_CHARS, Unreadable, read_notebook
 from autograder.names import statements
 from labkit.bridge.requests import hold, hold_attribute, place, value_of
 from labkit.bridge.student import Student, StudentError
-from labkit.bridge.wire import Decoder, WireError
+from labkit.bridge.wire import WireDecoder, WireError
 
 
 def sources(content, name="work.py"):
@@ -103,18 +103,18 @@ def same_hash(n):
 def test_keys_chosen_to_share_a_hash_are_refused():
     for keys in ({"$set": same_hash(50)}, {"$dict": [[key, 1] for key in same_hash(50)]}):
         with pytest.raises(WireError, match="share a hash"):
-            Decoder(b"").decode(keys)
-    assert len(Decoder(b"").decode({"$set": list(range(20_000))})) == 20_000
+            WireDecoder(b"").decode(keys)
+    assert len(WireDecoder(b"").decode({"$set": list(range(20_000))})) == 20_000
 
 
 @pytest.mark.parametrize("dtype", ["a8", "f8,f4", "3f4", "{'names'", "|O", "<m8", "float64", 5])
 def test_numpy_never_parses_a_dtype_that_no_array_has(dtype):
     with pytest.raises(WireError):
-        Decoder(bytes(8)).decode({"$array": [dtype, [1], [0, 8]]})
+        WireDecoder(bytes(8)).decode({"$array": [dtype, [1], [0, 8]]})
 
 
 def test_a_bool_array_holds_bools_whatever_its_bytes():
-    array = Decoder(b"\x00\x01\x07").decode({"$array": ["|b1", [3], [0, 3]]})
+    array = WireDecoder(b"\x00\x01\x07").decode({"$array": ["|b1", [3], [0, 3]]})
     assert array.view("uint8").tolist() == [0, 1, 1]
 
 
@@ -122,7 +122,7 @@ def test_a_bool_array_holds_bools_whatever_its_bytes():
 def test_a_shape_has_a_bounded_number_of_dimensions(kind):
     name = {"$tensor": "float32", "$array": "<f4"}[kind]
     with pytest.raises(WireError, match="65 dimensions"):
-        Decoder(bytes(4)).decode({kind: [name, [1] * 65, [0, 4]]})
+        WireDecoder(bytes(4)).decode({kind: [name, [1] * 65, [0, 4]]})
 
 
 class Forger:

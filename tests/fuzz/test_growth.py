@@ -22,7 +22,7 @@ from autograder.judging.outputs import clean_outputs
 from autograder.record.log import read_results
 from labkit.bridge.frames import receive
 from labkit.bridge.student import Student
-from labkit.bridge.wire import Decoder, WireError
+from labkit.bridge.wire import WireDecoder, WireError
 from labkit.checks.names import bound_names
 
 LARGEST_RATIO = 9  # 4 is linear, 16 quadratic
@@ -117,7 +117,7 @@ def decode(item):
     header = b'{"value": ' + item + b"}"
     try:
         message, blob = receive(Tape(FRAME.pack(len(header), 0) + header))
-        Decoder(blob, Student(None)._from_handle).decode(message["value"])
+        WireDecoder(blob, Student(None)._from_handle).decode(message["value"])
     except WireError:
         return
 

@@ -19,13 +19,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 from labkit.engine import operations
-from labkit.engine.triton_flash import Plan, flash_attention, forward, plan_for
+from labkit.engine.triton_flash import TilePlan, flash_attention, forward, plan_for
 
 BACKENDS = ("FLASH_ATTENTION", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION")
 HEADS = ((1, 1), (4, 4), (6, 2), (5, 1))  # of queries, of keys
 TOLERANCE = {torch.float16: 1e-3, torch.bfloat16: 8e-3}  # of the norm: the output is rounded
 PLANS = tuple(
-    Plan(*numbers)
+    TilePlan(*numbers)
     for numbers in ((128, 128, 8, 2), (128, 128, 8, 3), (128, 64, 8, 3), (128, 64, 8, 4),
                     (128, 64, 4, 3), (64, 128, 4, 3), (64, 64, 4, 3), (128, 32, 8, 4),
                     (256, 64, 8, 3))

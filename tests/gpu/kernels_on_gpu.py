@@ -17,7 +17,7 @@ import torch
 
 from labkit.engine import operations, triton_accept, triton_attention
 from labkit.engine.captured import captured
-from labkit.engine.profiler import PARTS, Profile, Stopwatch
+from labkit.engine.profiler import PARTS, PartTimes, Stopwatch
 from labkit.engine.sampling import Warp, accept, draw, exponential
 from labkit.engine.triton_accept import Accept, Draw
 from labkit.engine.weights import DecoderShape
@@ -124,7 +124,7 @@ def check_law(device: torch.device, n_blocks: int = 40_000) -> float:
 
 def check_profiler(device: torch.device) -> dict[str, float]:
     """Parts of a captured step of known lengths: their shares, and how much of it they cover."""
-    profile = Profile()
+    profile = PartTimes()
     watch = Stopwatch(profile, device)
     lengths = dict(zip(PARTS, (4, 2, 1, 1), strict=True))
 

@@ -25,7 +25,7 @@ from labkit.labs.cache_benchmark.offload import copy_bandwidth, offloaded
 from labkit.labs.throughput import experiments
 from labkit.measuring.bench import Bench
 from labkit.measuring.device import free_device_memory, synchronize
-from labkit.measuring.profiles import Profile, detect
+from labkit.measuring.profiles import MachineProfile, detect
 from labkit.measuring.provenance import Provenance
 from labkit.measuring.records import OUT_OF_MEMORY, Recorder
 from labkit.throughput import time_runs
@@ -42,7 +42,7 @@ def main() -> None:
     print(json.dumps({part.__name__: part(profile) for part in parts}, indent=1))
 
 
-def offloading(profile: Profile) -> dict:
+def offloading(profile: MachineProfile) -> dict:
     """The same logits whatever is offloaded, the memory given up, and what a step then takes."""
     loaded = zoo.load_for_timing("instruct", profile)
     model, layers = loaded.model, range(len(loaded.model.model.layers))
@@ -64,7 +64,7 @@ def offloading(profile: Profile) -> dict:
     return found
 
 
-def sweep_out_of_memory(profile: Profile) -> dict:
+def sweep_out_of_memory(profile: MachineProfile) -> dict:
     """A point that is too large becomes a row, its memory comes back, and the sweep goes on."""
     profile = replace(profile, sweep_batch_size=64, input_lengths=(64, 2**20))
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +86,7 @@ def sweep_out_of_memory(profile: Profile) -> dict:
     return {"wall_s": shown.samples_s, "events_s": shown.events_s, "peak_bytes": shown.peak_bytes}
 
 
-def curve_out_of_memory(profile: Profile) -> dict:
+def curve_out_of_memory(profile: MachineProfile) -> dict:
     """Lab 3's curves: what does not fit is said in its rows, and the next curve is measured."""
     profile = replace(profile, cache_lengths=(1, 4), long_uncached_lengths=(1, 2))
     total = torch.cuda.get_device_properties(0).total_memory
@@ -102,7 +102,7 @@ def curve_out_of_memory(profile: Profile) -> dict:
     return {"outcomes": sorted(map(str, outcomes))}
 
 
-def clock_that_does_not_wait(profile: Profile) -> dict:
+def clock_that_does_not_wait(profile: MachineProfile) -> dict:
     """A large product: what it takes to queue, and to compute."""
     left = torch.randn(8192, 8192, device="cuda", dtype=getattr(torch, profile.dtype))
     found = {}
@@ -113,7 +113,7 @@ def clock_that_does_not_wait(profile: Profile) -> dict:
     return found
 
 
-def _bench(profile: Profile, path: Path) -> Bench:
+def _bench(profile: MachineProfile, path: Path) -> Bench:
     recorder = Recorder(path, Provenance.here(profile, "labs_on_gpu"))
     return Bench(profile, recorder, point_s=0.5, skip_s=float("inf"))
 

@@ -11,7 +11,7 @@ import uvicorn
 from desk_store import HOSTILE, LAB
 from recorded import record, result_of
 
-from autograder.desk.guard import READER, Person
+from autograder.desk.guard import READER, TokenHolder
 from autograder.desk.server import make_app
 
 ANSWERS = (
@@ -33,7 +33,10 @@ def made_up_class(out, n_students):
 @contextmanager
 def served(out, *names, readers=()):
     """`with served(out, "bea") as (origin, people)`: people by name."""
-    people = [*(Person(name) for name in names), *(Person(name, READER) for name in readers)]
+    people = [
+        *(TokenHolder(name) for name in names),
+        *(TokenHolder(name, READER) for name in readers),
+    ]
     with socket.create_server(("127.0.0.1", 0)) as listening:
         origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
         app = make_app(out, people, origin)

@@ -8,13 +8,13 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 
-from autograder.desk.states import Key, State
+from autograder.desk.states import AnswerId, State
 from autograder.desk.store import MarkStore
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 
 LAB = "01_memory"
 STUDENTS = ("ada", "bo", "cy", "di")
-KEYS = [Key(LAB, "growth", student) for student in STUDENTS]
+KEYS = [AnswerId(LAB, "growth", student) for student in STUDENTS]
 HOSTILE = {
     "html": "<script>fetch('/')</script><img src=x onerror=alert(1)><form action=/undo><input>",
     "svg": "<svg onload=alert(1)><a xlink:href='javascript:alert(1)'>x</a></svg>",
@@ -58,7 +58,7 @@ def is_harmless(html):
 
 
 def open_store(out, questions=()):
-    return MarkStore(Tables(out / "course" / "gradebook.db"), questions)
+    return MarkStore(DeskTables(out / "course" / "gradebook.db"), questions)
 
 
 def mark_without_end(out, who):

@@ -29,7 +29,7 @@ from pathlib import Path
 from types import ModuleType
 
 from autograder.builder.blank import BEGIN, END
-from autograder.builder.source import Cell, Lab, solved_text
+from autograder.builder.source import Lab, SourceCell, solved_text
 
 HERE = Path(__file__).resolve().parent
 FAILS, TITLE, OF = "# fails ", "# %% ", "# of: "
@@ -89,7 +89,7 @@ def steps_of(lab: Lab) -> dict[str, tuple[str, ...]]:
     return getattr(_answers(lab), "STEPS", {})
 
 
-def _files(lab: Lab, kind: str) -> Iterator[tuple[Cell, Path]]:
+def _files(lab: Lab, kind: str) -> Iterator[tuple[SourceCell, Path]]:
     for cell in lab.exercises:
         path = HERE / lab.topic / kind / f"{cell.name}.py"
         if path.exists():

@@ -25,7 +25,7 @@ from autograder.builder.blank import solved_cell
 from autograder.builder.notebooks import student_text
 from autograder.builder.pictures import PLACE, picture_path
 from autograder.builder.slides.shown import Stage
-from autograder.builder.source import Cell, Lab, module_source, read_labs
+from autograder.builder.source import Lab, SourceCell, module_source, read_labs
 from autograder.files import write_whole
 
 REVEAL = ("reset.css", "reveal.css", "reveal.js")
@@ -114,7 +114,7 @@ def slides_of(lab: Lab) -> Iterator[list[str]]:
     yield stack
 
 
-def _asked_and_answered(cell: Cell) -> tuple[str, str]:
+def _asked_and_answered(cell: SourceCell) -> tuple[str, str]:
     """The cell that students get, and the answer without the lines that both share."""
     if cell.kind == "answer":
         return student_text(cell), cell.text

@@ -8,7 +8,7 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
-from autograder.builder.source import Cell, Lab
+from autograder.builder.source import Lab, SourceCell
 from autograder.imports import needed_modules
 from labkit.measuring.plots import CourseFigure, strip_html
 from labkit.measuring.records import recorded_results
@@ -31,7 +31,7 @@ class Stage:
         self._given = ""
         self._names: dict[str, Any] = {"records": records, "RECORDS": records}
 
-    def add(self, cell: Cell) -> None:
+    def add(self, cell: SourceCell) -> None:
         """A given cell, or an exercise with the reference's answer."""
         if cell.kind == "exercise":
             self._names[cell.name] = self._answers[cell.name]
@@ -39,7 +39,7 @@ class Stage:
             self._given += f"{cell.text}\n"
             self._run(cell.text)
 
-    def question(self, cell: Cell) -> str:
+    def question(self, cell: SourceCell) -> str:
         """The question that an answer's cell shows, "" if none; takes the right values."""
         self._run(cell.text)
         is_asked = f'ask("{cell.name}",' in cell.text
@@ -49,7 +49,7 @@ class Stage:
         with redirect_stdout(io.StringIO()):
             exec(code, self._names)
 
-    def shown(self, cell: Cell) -> list[str] | None:
+    def shown(self, cell: SourceCell) -> list[str] | None:
         """HTML of what the cell prints and shows, in parts; None if it needs a measurement.
 
         Output about records of the student's own machine is left out.

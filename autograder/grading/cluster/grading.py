@@ -22,7 +22,7 @@ from distributed.scheduler import KilledWorker
 
 from autograder.grading.cluster.connection import Connection
 from autograder.grading.cluster.keys import ClusterError, read_keys
-from autograder.grading.cluster.worker import Order, installation
+from autograder.grading.cluster.worker import GradingOrder, installation
 from autograder.grading.pool import Outcome, our_error
 from autograder.intake.collect import Submission
 from autograder.judging.jobs import SlotSettings
@@ -76,7 +76,7 @@ def grade_on_cluster(
             f"no scheduler answers at {address} with the keys of {keys_folder}: start one with "
             "the same keys, or wait until it is up"
         ) from error
-    grading = ClusterGrading(todo, Order(settings, installation()), connection, patience)
+    grading = ClusterGrading(todo, GradingOrder(settings, installation()), connection, patience)
     grading.hand_in()
     return grading.outcomes()
 
@@ -85,7 +85,11 @@ class ClusterGrading:
     """The submissions of one grading: waiting, on their way, done."""
 
     def __init__(
-        self, todo: Sequence[Submission], order: Order, connection: Connection, patience: Patience
+        self,
+        todo: Sequence[Submission],
+        order: GradingOrder,
+        connection: Connection,
+        patience: Patience,
     ) -> None:
         self._todo = todo
         self._order = order

@@ -22,7 +22,7 @@ from autograder.judging.wall import why_not
 
 
 @dataclass(frozen=True)
-class Order:
+class GradingOrder:
     """How to grade: the settings of slots, and what the client's installation is made of.
 
     The files that the settings name are the client's; each worker writes its own.
@@ -50,7 +50,9 @@ def grade_packed(work: bytes) -> bytes:
     """Grade one unit of work on a worker: {"outcome": ...}, or {"refusal": why not on this one}."""
     fields = json.loads(work)
     settings = SlotSettings(**fields["order"]["settings"])
-    order = Order(settings, tuple((name, text) for name, text in fields["order"]["installation"]))
+    order = GradingOrder(
+        settings, tuple((name, text) for name, text in fields["order"]["installation"])
+    )
     slots = get_worker().plugins[SlotPlugin.name]
     reply = slots.grade(order, unpack_submission(fields["submission"]))
     return json.dumps(reply).encode()
@@ -73,7 +75,7 @@ class SlotPlugin(WorkerPlugin):
         for slot in self._slots.values():
             slot.close()
 
-    def grade(self, order: Order, submission: Submission) -> dict[str, str]:
+    def grade(self, order: GradingOrder, submission: Submission) -> dict[str, str]:
         """Grade with the slot of the calling thread."""
         with self._lock:
             known = self._slots.get(threading.get_ident())
@@ -87,10 +89,10 @@ class ThreadSlot:
 
     def __init__(self, number: int, n_threads: int) -> None:
         self._number, self._n_threads = number, n_threads
-        self._order: Order | None = None
+        self._order: GradingOrder | None = None
         self._stack = ExitStack()
 
-    def grade(self, order: Order, submission: Submission) -> dict[str, str]:
+    def grade(self, order: GradingOrder, submission: Submission) -> dict[str, str]:
         """The outcome as JSON, or why this worker cannot say."""
         if order != self._order:
             self.close()
@@ -104,7 +106,7 @@ class ThreadSlot:
         self._order = None
         self._stack.close()
 
-    def _open(self, order: Order) -> None:
+    def _open(self, order: GradingOrder) -> None:
         from autograder.builder.source import find_lab  # all this takes seconds
         from autograder.grading.pool import SteadySlot, processors, uid_of, usable_processors
         from autograder.grading.slot_files import write_slot_files
@@ -119,7 +121,7 @@ class ThreadSlot:
         self._order = order
 
 
-def _refusal(order: Order) -> str:
+def _refusal(order: GradingOrder) -> str:
     """Why marks from here would not be those of the client's own machine; "" if they would."""
     host = socket.gethostname()
     for (name, wanted), (_, here) in zip(order.installation, installation(), strict=True):

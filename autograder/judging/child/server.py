@@ -22,7 +22,7 @@ from labkit.bridge.frames import receive, send
 from labkit.bridge.wire import WireError
 
 
-class Server:
+class StudentServer:
     """Serves one student's notebook over one channel."""
 
     def __init__(

@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 from autograder.judging import wall
 from autograder.judging.child import keeper, processes
 from autograder.judging.child.processes import refuse_threads
-from autograder.judging.child.server import Server
+from autograder.judging.child.server import StudentServer
 from autograder.judging.child.shell import NotebookShell
 from autograder.judging.wall import syscalls
 from labkit.bridge.frames import receive, send
@@ -164,7 +164,7 @@ class Zygote:
         random.seed(self._settings.seed)  # Python draws a new one in every fork
         self._shell.start()
         send(channel, {"id": nonce, "ready": True})
-        Server(channel, self._shell, home, self._settings.max_message_mb << 20).serve()
+        StudentServer(channel, self._shell, home, self._settings.max_message_mb << 20).serve()
 
     def _watch(self) -> None:
         """Kill the tree whose processes together are over a limit; of a fork, only the fork.

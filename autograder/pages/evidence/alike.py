@@ -8,7 +8,7 @@ PUBLISHED = "the kit's own answer"
 
 
 @dataclass(frozen=True)
-class Match:
+class SharedText:
     """What two students share in one exercise. share: of the rarer text of the two."""
 
     exercise: str
@@ -21,7 +21,7 @@ class Pair:
     """Two students whose answers are alike, exercise by exercise."""
 
     students: tuple[str, str]
-    matches: list[Match]
+    matches: list[SharedText]
 
     @property
     def weight(self) -> float:

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from autograder.files import write_whole
-from autograder.pages.evidence.alike import PUBLISHED, Match, Pair, groups_of
+from autograder.pages.evidence.alike import PUBLISHED, Pair, SharedText, groups_of
 from autograder.pages.evidence.handed_in import Starter, lines_of, read_answers, starter_of
-from autograder.pages.evidence.winnowing import Text, code_text, hashes_of, prose_text
+from autograder.pages.evidence.winnowing import ComparedText, code_text, hashes_of, prose_text
 from autograder.pages.render import render_page
 from autograder.record.results import Result
 
@@ -29,15 +29,19 @@ N_SHOWN = 30
 class Side:
     """An exercise of a pair, side by side: pieces of text, and whether each is shared."""
 
-    match: Match
+    match: SharedText
     texts: list[list[tuple[str, bool]]]
 
 
-class Exercise:
+class ComparedExercise:
     """The texts of one exercise by student, and what they share."""
 
     def __init__(
-        self, name: str, texts: Mapping[str, Text], handed_out: set[int], least_weight: float
+        self,
+        name: str,
+        texts: Mapping[str, ComparedText],
+        handed_out: set[int],
+        least_weight: float,
     ) -> None:
         self.name = name
         self.texts = texts
@@ -58,7 +62,7 @@ class Exercise:
         """Whether anybody wrote enough that others did not; a short task leaves no choice."""
         return max(self._own_weights.values(), default=0.0) >= LEAST_WEIGHT
 
-    def matches(self) -> list[tuple[tuple[str, str], Match]]:
+    def matches(self) -> list[tuple[tuple[str, str], SharedText]]:
         """The pairs that share at least half of their text outside of common parts."""
         students = [name for name, weight in self._own_weights.items() if weight >= LEAST_WEIGHT]
         own = np.array([self._own_weights[student] for student in students])
@@ -74,18 +78,18 @@ class Exercise:
         return [
             (
                 (students[i], students[j]),
-                Match(self.name, float(shared[i, j]), min(1.0, float(shares[i, j]))),
+                SharedText(self.name, float(shared[i, j]), min(1.0, float(shares[i, j]))),
             )
             for i, j in np.argwhere(close)
         ]
 
-    def shown(self, match: Match, students: tuple[str, str]) -> Side:
+    def shown(self, match: SharedText, students: tuple[str, str]) -> Side:
         """A match with both texts."""
         texts = [self.texts[student] for student in students]
         shared = self._own(texts[0]) & self._own(texts[1])
         return Side(match, [text.marked(shared) for text in texts])
 
-    def _own(self, text: Text) -> set[int]:
+    def _own(self, text: ComparedText) -> set[int]:
         return text.fingerprints.keys() - self._handed_out
 
 
@@ -122,7 +126,9 @@ def write_similarity(out: Path, lab: str, results: Sequence[Result]) -> Path:
     return path
 
 
-def exercises_of(starter: Starter, answers: Mapping[str, Mapping[str, str]]) -> list[Exercise]:
+def exercises_of(
+    starter: Starter, answers: Mapping[str, Mapping[str, str]]
+) -> list[ComparedExercise]:
     """The exercises of a lab with the texts of all students who wrote something.
 
     Numbers to fill in are not among them: there is one right way.
@@ -142,13 +148,15 @@ def exercises_of(starter: Starter, answers: Mapping[str, Mapping[str, str]]) -> 
             if starter.own_part(name, texts.get(name, ""))
         }
         handed_out = in_prose if is_prose else in_code
-        exercises.append(Exercise(name, texts, handed_out, LEAST_IN_PROSE if is_prose else 0.0))
+        exercises.append(
+            ComparedExercise(name, texts, handed_out, LEAST_IN_PROSE if is_prose else 0.0)
+        )
     return exercises
 
 
-def similar_pairs(exercises: Sequence[Exercise]) -> list[Pair]:
+def similar_pairs(exercises: Sequence[ComparedExercise]) -> list[Pair]:
     """The pairs that share rare parts, those with the largest share first."""
-    by_pair: dict[tuple[str, str], list[Match]] = {}
+    by_pair: dict[tuple[str, str], list[SharedText]] = {}
     for exercise in exercises:
         for students, match in exercise.matches():
             by_pair.setdefault(tuple(sorted(students)), []).append(match)
@@ -156,7 +164,7 @@ def similar_pairs(exercises: Sequence[Exercise]) -> list[Pair]:
     return sorted(pairs, key=lambda pair: (-pair.weight, pair.students))
 
 
-def _values_in(texts: Iterable[Text]) -> set[int]:
+def _values_in(texts: Iterable[ComparedText]) -> set[int]:
     return {value for text in texts for value in map(int, hashes_of(text.form, text.size))}
 
 

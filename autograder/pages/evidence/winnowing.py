@@ -23,7 +23,7 @@ _LETTER = re.compile(r"\w")
 
 
 @dataclass(frozen=True)
-class Text:
+class ComparedText:
     """One student's text for one exercise.
 
     form: the text without what does not count; positions: where each of its characters stands in
@@ -60,7 +60,7 @@ class Text:
         return [(self.text[a:b], bool(is_shared[a])) for a, b in pairwise(edges)]
 
 
-def code_text(source: str, given: Collection[str] = ()) -> Text:
+def code_text(source: str, given: Collection[str] = ()) -> ComparedText:
     """Code by its tokens: names, texts, comments and white space are alike.
 
     given: the lines, without white space, that were handed out.
@@ -73,7 +73,7 @@ def code_text(source: str, given: Collection[str] = ()) -> Text:
     return _text(source, form, positions, FRAGMENT_CHARS, given)
 
 
-def prose_text(text: str, given: Collection[str] = ()) -> Text:
+def prose_text(text: str, given: Collection[str] = ()) -> ComparedText:
     """Prose by its letters and digits, small and large alike. given: as for code."""
     text = text[:MAX_CHARS]
     found = [(letter.start(), letter[0].casefold()[0]) for letter in _LETTER.finditer(text)]
@@ -92,7 +92,9 @@ def hashes_of(form: str, size: int) -> np.ndarray:
     return (mixed >> np.uint64(12)).astype(np.int64)  # as many bits as winnowing compares
 
 
-def _text(text: str, form: str, positions: np.ndarray, size: int, given: Collection[str]) -> Text:
+def _text(
+    text: str, form: str, positions: np.ndarray, size: int, given: Collection[str]
+) -> ComparedText:
     """A text without the lines that were handed out."""
     lines = text.split("\n")
     is_own = np.repeat(
@@ -100,4 +102,4 @@ def _text(text: str, form: str, positions: np.ndarray, size: int, given: Collect
     )
     kept = is_own[positions]
     form = "".join(letter for letter, keep in zip(form, kept, strict=True) if keep)
-    return Text(text, form, positions[kept], is_own, size)
+    return ComparedText(text, form, positions[kept], is_own, size)

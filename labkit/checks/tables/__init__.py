@@ -1,6 +1,6 @@
-"""Checks of pure functions as tables: `Table`, its `Claim`s, and their rows."""
+"""Checks of pure functions as tables: `CallTable`, its `Claim`s, and their rows."""
 
 from labkit.checks.tables.calls import Argument, Call, Made, Row, call, made
-from labkit.checks.tables.table import Claim, Slips, Table
+from labkit.checks.tables.table import CallTable, Claim, Slips
 
-__all__ = ["Argument", "Call", "Claim", "Made", "Row", "Slips", "Table", "call", "made"]
+__all__ = ["Argument", "Call", "CallTable", "Claim", "Made", "Row", "Slips", "call", "made"]

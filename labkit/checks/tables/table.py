@@ -1,6 +1,6 @@
 """Checks of a pure function as a table: its claims, the calls of each, and what they give.
 
-    largest_model = Table(
+    largest_model = CallTable(
         "largest_model",
         "the parameters that fit",
         [
@@ -80,7 +80,7 @@ class Claim:
     absolute: float | None = None
 
 
-class Table(Checks):
+class CallTable(Checks):
     """The checks of one function. what: its result in words; parts: exercises that it calls."""
 
     def __init__(

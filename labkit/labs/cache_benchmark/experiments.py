@@ -36,7 +36,7 @@ from labkit.measuring.device import (
     peak_bytes,
     rows_in_room,
 )
-from labkit.measuring.profiles import Profile
+from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
 from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import long_prompt
@@ -53,7 +53,7 @@ SHORT_DOCUMENT = 1800  # characters, some 360 tokens
 
 
 def cache_or_not(
-    profile: Profile,
+    profile: MachineProfile,
     settings: Sequence[str] = tuple(SETTINGS),
     *,
     longest: int | None = None,
@@ -91,7 +91,7 @@ def cache_or_not(
 
 
 def _measured_setting(
-    role: str, profile: Profile, tokens: list[int], parts: list[list[Row]], *budgets: Any
+    role: str, profile: MachineProfile, tokens: list[int], parts: list[list[Row]], *budgets: Any
 ) -> Iterator[Row]:
     """The rows of one model: its pass over one token, and its curves; not loaded if all is done."""
     if not parts:
@@ -105,7 +105,9 @@ def _measured_setting(
         yield from rows_in_room(rows, measure)
 
 
-def _short_passes(model: zoo.LoadedModel, profile: Profile, rows: list[Row]) -> Iterator[Row]:
+def _short_passes(
+    model: zoo.LoadedModel, profile: MachineProfile, rows: list[Row]
+) -> Iterator[Row]:
     yield from (_one_token_pass(model, profile, row) for row in rows)
 
 
@@ -113,7 +115,7 @@ def _measured_curve(
     model: zoo.LoadedModel,
     tokens: Tensor,
     rows: list[Row],
-    profile: Profile,
+    profile: MachineProfile,
     budget_s: float,
     longest_run_s: float,
     least: Callable[[float], int],
@@ -175,7 +177,7 @@ def _run(
     return times_s, ""
 
 
-def _one_token_pass(model: zoo.LoadedModel, profile: Profile, row: Row) -> Row:
+def _one_token_pass(model: zoo.LoadedModel, profile: MachineProfile, row: Row) -> Row:
     """A pass over one token, as often as the profile repeats, three times over: it is short."""
     token = torch.ones(1, 1, dtype=torch.long, device=model.device)
     n_warmup, n_repeats = profile.n_warmup, 3 * profile.n_repeats
@@ -184,7 +186,7 @@ def _one_token_pass(model: zoo.LoadedModel, profile: Profile, row: Row) -> Row:
 
 
 def multi_turn(
-    profile: Profile,
+    profile: MachineProfile,
     *,
     n_characters: int | None = None,
     n_new: int = 16,
@@ -233,7 +235,7 @@ def multi_turn(
 
 
 def invalidation(
-    profile: Profile,
+    profile: MachineProfile,
     *,
     n_characters: int = SHORT_DOCUMENT,
     n_new: int = 1,
@@ -268,7 +270,7 @@ def invalidation(
 
 
 def offload(
-    profile: Profile, *, n_steps: int = 16, is_done: IsDone = lambda key: False
+    profile: MachineProfile, *, n_steps: int = 16, is_done: IsDone = lambda key: False
 ) -> Iterator[Row]:
     """Decode steps with no layer, half of the layers and all of them offloaded.
 

@@ -32,7 +32,7 @@ from labkit.measuring.device import (
     rows_in_room,
 )
 from labkit.measuring.hardware import roofline_rows
-from labkit.measuring.profiles import Profile
+from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns, with_time_left
 
@@ -63,7 +63,7 @@ ON_CPU = Sizes((128, 256, 512, 1024, 2048), 2, (64,), 3)
 
 
 def sdpa(
-    profile: Profile, sizes: Sizes | None = None, *, is_done: IsDone = lambda key: False
+    profile: MachineProfile, sizes: Sizes | None = None, *, is_done: IsDone = lambda key: False
 ) -> Iterator[Row]:
     """Time and peak memory of attention over whole texts: forward, and forward with backward.
 
@@ -118,7 +118,7 @@ def _run(attention: Attention, parts: list[Tensor], point: Point) -> None:
             torch.autograd.grad(output, (queries, keys, values), d_output)
 
 
-def _parts(profile: Profile, point: Point, n_rows: int) -> list[Tensor]:
+def _parts(profile: MachineProfile, point: Point, n_rows: int) -> list[Tensor]:
     """Q, K and V (1 H N D), and dO too for the backward pass."""
     shape = (3 + point.has_back, 1, point.n_heads, n_rows, point.head_dim)
     generator = torch.Generator(profile.device).manual_seed(0)
@@ -127,7 +127,7 @@ def _parts(profile: Profile, point: Point, n_rows: int) -> list[Tensor]:
     return [part.clone().requires_grad_(point.has_back and i < 3) for i, part in enumerate(parts)]
 
 
-def _runs_here(profile: Profile, name: str, point: Point) -> bool:
+def _runs_here(profile: MachineProfile, name: str, point: Point) -> bool:
     """Whether a back end can do this; the kit's kernel has no backward pass.
 
     Without memory to try it, only those that run everywhere can: their rows say what they lack.
@@ -151,7 +151,9 @@ def _runs_here(profile: Profile, name: str, point: Point) -> bool:
     return is_known
 
 
-def _measured(profile: Profile, point: Point, rows: list[Row], n_samples: int) -> Iterator[Row]:
+def _measured(
+    profile: MachineProfile, point: Point, rows: list[Row], n_samples: int
+) -> Iterator[Row]:
     """The rows of one length: first what each takes of memory, then all of them in turns."""
     if not rows:
         return

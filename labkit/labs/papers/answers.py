@@ -16,7 +16,7 @@ from labkit.models.own_numbers import printable
 MAX_SHOWN_CHARS = 60
 
 
-class Unreadable(ValueError):
+class UnreadableAnswer(ValueError):
     """An answer that cannot be taken as letters or numbers, in the student's language.
 
     cause: the same for all students.
@@ -39,33 +39,33 @@ def is_blank(answer: Any) -> bool:
 def letters_of(item: Item, answer: Any, language: str) -> list[str]:
     """The letters of an answer that is not blank, as many as are wanted and each once.
 
-    Raises: Unreadable saying what was read.
+    Raises: UnreadableAnswer saying what was read.
     """
     letters = _letters(answer)
     known = LETTERS[: len(item.options["en"])]
     read = shown(" ".join(letters or ()) or answer)
     if letters is None or (item.kind == "order" and isinstance(answer, set | frozenset)):
-        raise Unreadable("not letters", language, read=read)
+        raise UnreadableAnswer("not letters", language, read=read)
     if strange := [letter for letter in letters if letter not in known]:
-        raise Unreadable("no such letter", language, letter=strange[0], last=known[-1])
+        raise UnreadableAnswer("no such letter", language, letter=strange[0], last=known[-1])
     if len(letters) > len(known):
         letters = letters[: len(known) + 1]
     if doubled := [letter for letter in letters if letters.count(letter) > 1]:
-        raise Unreadable("doubled", language, letter=doubled[0], read=read)
+        raise UnreadableAnswer("doubled", language, letter=doubled[0], read=read)
     if len(letters) != item.n_letters:
         counts = {"n": len(letters), "wanted": item.n_letters}
-        raise Unreadable("wrong count", language, read=read, **counts)
+        raise UnreadableAnswer("wrong count", language, read=read, **counts)
     return letters
 
 
 def numbers_of(item: Item, answer: Any, language: str) -> dict[str, Any]:
     """The values of an answer in numbers, by field, unchecked.
 
-    Raises: Unreadable if it is no dict with the item's fields.
+    Raises: UnreadableAnswer if it is no dict with the item's fields.
     """
     fields = item.numbers.fields
     if not isinstance(answer, dict) or not set(fields) <= set(answer):
-        raise Unreadable("not fields", language, fields=", ".join(fields), read=shown(answer))
+        raise UnreadableAnswer("not fields", language, fields=", ".join(fields), read=shown(answer))
     return {name: answer[name] for name in fields}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from labkit.bridge.local import local_student
 from labkit.checks.core import Unfinished
-from labkit.labs.papers.answers import Unreadable, is_blank, letters_of, numbers_of
+from labkit.labs.papers.answers import UnreadableAnswer, is_blank, letters_of, numbers_of
 from labkit.labs.papers.checks.marks import ItemCase, LocalWrong, what_is_read
 from labkit.labs.papers.items import (
     Item,
@@ -149,5 +149,5 @@ class AskedItem:
                 return not any(map(is_blank, values))
             letters_of(self.item, answer, self.language)
             return True
-        except Unreadable:
+        except UnreadableAnswer:
             return False

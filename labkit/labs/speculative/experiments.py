@@ -40,7 +40,7 @@ from labkit.labs.speculative.scripted import (
 )
 from labkit.measuring.device import free_device_memory, rows_in_room
 from labkit.measuring.machine import available_memory_bytes
-from labkit.measuring.profiles import PAIRS, Profile
+from labkit.measuring.profiles import PAIRS, MachineProfile
 from labkit.measuring.records import IsDone, Row, measured, recorded_results
 from labkit.measuring.timing import time_in_turns
 from labkit.models.tiny import KIT_MODELS, SHIPPED, facts_of
@@ -50,7 +50,7 @@ FED = (1, 2, 3, 4, 6, 8, 11)  # tokens of one step: the draft's, and gamma + 1 t
 
 
 def decode_steps(
-    profile: Profile, *, n_samples: int = 10, is_done: IsDone = lambda key: False
+    profile: MachineProfile, *, n_samples: int = 10, is_done: IsDone = lambda key: False
 ) -> Iterator[Row]:
     """Seconds of a step of each model of the profile's pairs, over 1 to 11 tokens, after 300.
 
@@ -71,7 +71,7 @@ def decode_steps(
 
 
 def speculation(
-    profile: Profile,
+    profile: MachineProfile,
     samplers: Samplers | None = None,
     pairs: Sequence[str] = (),
     gammas: Sequence[int] = (2, 3, 5, 7),
@@ -102,7 +102,7 @@ def speculation(
 
 
 def block_parts(
-    profile: Profile,
+    profile: MachineProfile,
     gamma: int = 5,
     *,
     n_samples: int = 10,
@@ -121,7 +121,7 @@ def block_parts(
 
 
 def eager_speculation(
-    profile: Profile,
+    profile: MachineProfile,
     samplers: Samplers | None = None,
     *,
     n_new: int = 48,
@@ -136,7 +136,7 @@ def eager_speculation(
 
 
 def regimes(
-    profile: Profile,
+    profile: MachineProfile,
     samplers: Samplers | None = None,
     pair: str = "tiny",
     gammas: Sequence[int] = tuple(range(1, 11)),
@@ -166,7 +166,7 @@ def regimes(
 
 
 def batch_sweep(
-    profile: Profile,
+    profile: MachineProfile,
     pair: str = "tiny",
     gamma: int = 3,
     sizes: Sequence[int] = (1, 2, 4),
@@ -199,13 +199,13 @@ def batch_sweep(
         yield from written(rows, make_play, batches, ways, each, is_done)
 
 
-def _play(pair: str, profile: Profile, samplers: Samplers) -> Callable[..., None]:
+def _play(pair: str, profile: MachineProfile, samplers: Samplers) -> Callable[..., None]:
     """What plays a pair that is loaded now."""
     return partial(SampledPair(pair, profile).play, samplers)
 
 
 def _sampled(
-    profile: Profile,
+    profile: MachineProfile,
     pair: str,
     samplers: Samplers,
     task: Task,
@@ -239,7 +239,7 @@ def _copied(row: Row, n_samples: int) -> Iterator[Row]:
     yield measured(row, timing["copy"].samples_s, {"moved_bytes": 2 * source.nbytes})
 
 
-def _timed_steps(profile: Profile, rows: list[Row], n_samples: int) -> Iterator[Row]:
+def _timed_steps(profile: MachineProfile, rows: list[Row], n_samples: int) -> Iterator[Row]:
     """The rows of one model, by the engine where it has the architecture, and those given."""
     name = rows[0].model
     loaded = zoo.load(name, "auto" if name in SHIPPED else "random", profile=profile)

@@ -23,7 +23,7 @@ from labkit.engine.weights import weights_of
 from labkit.labs.speculative.batched import speculative_batch
 from labkit.labs.speculative.records import ALONE, counts_of
 from labkit.measuring.device import rows_in_room
-from labkit.measuring.profiles import PAIRS, Profile
+from labkit.measuring.profiles import PAIRS, MachineProfile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import prompts
@@ -164,7 +164,7 @@ class Player:
 class SampledPair(Player):
     """A pair that can write, on the engine."""
 
-    def __init__(self, pair: str, profile: Profile) -> None:
+    def __init__(self, pair: str, profile: MachineProfile) -> None:
         """Both models, with room for texts of N_POSITIONS tokens. Raises: as `zoo.load_pair`."""
         loaded = zoo.load_pair(pair, profile=profile)
         self.name = pair

@@ -19,15 +19,14 @@ from torch import Tensor
 from labkit import zoo
 from labkit.engine.captured import Autoregression, Speculation
 from labkit.engine.decoder import Decoder
-from labkit.engine.profiler import PARTS
-from labkit.engine.profiler import Profile as PartTimes
+from labkit.engine.profiler import PARTS, PartTimes
 from labkit.engine.sampling import Warp
 from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import ALONE, N_CACHED, alpha_of_ratio, counts_of
 from labkit.labs.speculative.sampled import Player, Samplers, Task, Text, Way, written
 from labkit.measuring.device import forget_peak, peak_bytes, rows_in_room
-from labkit.measuring.profiles import PAIRS, Profile
+from labkit.measuring.profiles import PAIRS, MachineProfile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
 from labkit.models.sampling import Block
@@ -49,7 +48,7 @@ DRAFTED, OTHER = 1, 2  # the token that a scripted draft proposes; the target's,
 
 
 def scripted(
-    profile: Profile,
+    profile: MachineProfile,
     pair: str,
     ratios: Ratios,
     samplers: Samplers,
@@ -79,7 +78,7 @@ def _script(pair: str, ratios: Ratios) -> tuple[Ratios, str]:
 
 
 def _by_engine(
-    profile: Profile, pair: str, ratios: Ratios, note: str, n_samples: int, is_done: IsDone
+    profile: MachineProfile, pair: str, ratios: Ratios, note: str, n_samples: int, is_done: IsDone
 ) -> Iterator[Row]:
     row = Row("speculation", pair, 1, N_CACHED, N_ALONE, True, outcome="-", setting=ALONE)
     rows = {0: replace(row, note="random weights")}
@@ -105,7 +104,7 @@ def _by_engine(
 
 def by_transformers(
     experiment: str,
-    profile: Profile,
+    profile: MachineProfile,
     pair: str,
     ratios: Ratios,
     samplers: Samplers,
@@ -128,7 +127,7 @@ def by_transformers(
 
 
 def parts_of_blocks(
-    profile: Profile, pair: str, ratios: Ratios, gamma: int, n_samples: int, is_done: IsDone
+    profile: MachineProfile, pair: str, ratios: Ratios, gamma: int, n_samples: int, is_done: IsDone
 ) -> Iterator[Row]:
     """The row of the experiment block_parts for a pair: seconds of a block's parts, on average."""
     ratios, note = _script(pair, ratios)
@@ -211,7 +210,7 @@ class ScriptedPair:
 class EagerPair(Player):
     """A pair of transformers' models with random weights, which agree as scripted."""
 
-    def __init__(self, pair: str, profile: Profile, ratios: Ratios) -> None:
+    def __init__(self, pair: str, profile: MachineProfile, ratios: Ratios) -> None:
         """Both models, and how many drafted tokens each block of a gamma keeps."""
         self._models = [
             TransformersModel(zoo.load(name, "random", profile=profile).model)

@@ -25,7 +25,7 @@ from labkit.measuring.device import (
     peak_bytes,
     synchronize,
 )
-from labkit.measuring.profiles import Profile
+from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import Row, measured
 from labkit.measuring.timing import with_time_left
 
@@ -42,12 +42,12 @@ class Harness:
     sweep: Callable[..., None] = throughput.sweep
 
 
-def _n_fixed(profile: Profile) -> int:
+def _n_fixed(profile: MachineProfile) -> int:
     """Tokens of the length that a sweep keeps: the handout's 64, fewer on a CPU."""
     return 64 if profile.device == "cuda" else 16
 
 
-SWEEPS: dict[str, tuple[tuple[str, ...], Callable[[Profile], list[Point]]]] = {
+SWEEPS: dict[str, tuple[tuple[str, ...], Callable[[MachineProfile], list[Point]]]] = {
     # time by prompt length, by number of new tokens, of three models, and of one forward pass over
     # 256 tokens by batch size; each with the roles whose models run its points
     "input_sweep": (

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.desk.appeals import Appeals
-from autograder.desk.states import Key
-from autograder.desk.tables import Tables
+from autograder.desk.states import AnswerId
+from autograder.desk.tables import DeskTables
 from autograder.errors import Refusal
 from autograder.record.marks import marks_of
 from labkit.checks.core import checks_of
@@ -103,7 +103,7 @@ def fields_of_page(page):
 
 
 def test_a_table_of_questions_is_read_once_and_its_faults_are_named(out, tmp_path):
-    tables = Tables(out / "course" / "gradebook.db")
+    tables = DeskTables(out / "course" / "gradebook.db")
     appeals = Appeals(out, tables, open_store(out))
     table = tmp_path / "appeals.csv"
     table.write_text(f'lab,exercise,student,text\n{LAB},kv_table,christa,"One,\ntwo"\n')
@@ -111,7 +111,7 @@ def test_a_table_of_questions_is_read_once_and_its_faults_are_named(out, tmp_pat
     assert (appeals.read(table), appeals.read(table)) == (1, 1)
     assert len(appeals.all()) == n_before + 1
     (asked,) = [each for each in appeals.all() if each.student == "christa"]
-    assert Key(LAB, "check_kv_table", "christa") == appeals.state(asked)[0]
+    assert AnswerId(LAB, "check_kv_table", "christa") == appeals.state(asked)[0]
     for text, fault in {
         "lab,student\n01_memory,christa\n": "it has no exercise",
         f"lab,exercise,student,text\n{LAB},kv_table,nobody,Why?\n": "nobody has no mark",

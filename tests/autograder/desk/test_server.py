@@ -10,7 +10,7 @@ from desk_store import LAB, is_harmless
 from recorded import record, result_of, without_mark
 
 from autograder.desk.answers import Answers
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 from autograder.record.marks import marks_of
 
 N = 15
@@ -25,7 +25,7 @@ def out(tmp_path_factory):
 
 
 def names_of(out):
-    answers = Answers(out, Tables(out / "course" / "gradebook.db").secret())
+    answers = Answers(out, DeskTables(out / "course" / "gradebook.db").secret())
     return list(answers.sheet(LAB, "growth").answers)
 
 

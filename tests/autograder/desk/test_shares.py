@@ -6,7 +6,7 @@ from desk_store import LAB
 
 from autograder.desk.answers import Answers
 from autograder.desk.shares import Shares
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 
 N = 24
 NAME = (LAB, "growth")
@@ -21,13 +21,13 @@ def out(tmp_path_factory):
 
 @pytest.fixture
 def sheet(out):
-    tables = Tables(out / "course" / "gradebook.db")
+    tables = DeskTables(out / "course" / "gradebook.db")
     return Answers(out, tables.secret()).sheet(*NAME)
 
 
 @pytest.fixture
 def shares(out):
-    shares = Shares(Tables(out / "course" / "gradebook.db"))
+    shares = Shares(DeskTables(out / "course" / "gradebook.db"))
     yield shares
     shares.give({NAME: []})
 

@@ -22,9 +22,9 @@ from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.desk.acts import ConflictError
 from autograder.desk.rubric import questions_of
-from autograder.desk.states import Key, State
+from autograder.desk.states import AnswerId, State
 from autograder.errors import Refusal
-from autograder.exports import Order, export
+from autograder.exports import ExportOrder, export
 from autograder.places import REPOSITORY
 from autograder.record.marks import marks_of
 
@@ -55,7 +55,7 @@ def give(store, key, points, *items, who="bea", request=None, comment="", see=Tr
 
 def test_a_mark_agrees_in_the_desk_in_nbgrader_and_in_the_exports(out, store):
     for question in ("growth", "training_or_generation"):
-        give(store, Key(LAB, question, "ada"), 0.75, comment="Why quadratic?")
+        give(store, AnswerId(LAB, question, "ada"), 0.75, comment="Why quadratic?")
     with Gradebook(f"sqlite:///{out / 'course' / 'gradebook.db'}", "labkit") as book:
         grade = book.find_grade("growth", LAB, LAB, "ada")
         assert (grade.score, grade.needs_manual_grade) == (0.75, False)
@@ -67,7 +67,7 @@ def test_a_mark_agrees_in_the_desk_in_nbgrader_and_in_the_exports(out, store):
     (row,) = [row for row in table if row["student_id"] == "ada"]
     assert (float(row["score"]), float(row["max_score"])) == (11.5, 12)
     assert {mark.student: mark.total for mark in marks_of(out)}["ada"] == 11.5
-    export(out, Order("csv"), out / "marks-out.csv")
+    export(out, ExportOrder("csv"), out / "marks-out.csv")
     assert "11.5" in (out / "marks-out.csv").read_text(encoding="utf-8-sig")
 
 

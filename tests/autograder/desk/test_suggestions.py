@@ -12,12 +12,16 @@ from typer.testing import CliRunner
 from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.desk.rubric import questions_of
-from autograder.desk.states import Item, Key, State
+from autograder.desk.states import AnswerId, CurrentItem, State
 from autograder.desk.suggestions import read_reply, without_names
 from autograder.record.gradebook import name_students
 
 TEXT = "The cache is linear in the batch. I asked Ada Adler and Bo (bo@x.org). It holds 8 tokens."
-ITEMS = [Item(7, "Linear.", 0.5), Item(8, "Many.", 0.5, "how"), Item(9, "Few.", 0.25, "how")]
+ITEMS = [
+    CurrentItem(7, "Linear.", 0.5),
+    CurrentItem(8, "Many.", 0.5, "how"),
+    CurrentItem(9, "Few.", 0.25, "how"),
+]
 QUOTE = "The cache is linear in the batch."
 
 
@@ -112,7 +116,7 @@ def test_the_first_page_says_for_how_many_items_judge_and_people_chose_alike(out
     first, second = store.items(LAB, "growth")[:2]
     by_hand = {"ada": (first.id,), "bo": (first.id, second.id)}
     for key, chosen in by_hand.items():
-        given = {Key(LAB, "growth", key): State(0.5, "", chosen, False)}
+        given = {AnswerId(LAB, "growth", key): State(0.5, "", chosen, False)}
         store.give(given, "bea", f"r-{key}", {})
     with signed_in(desk[0], desk[1]["bea"]) as bea:
         page = bea.get("/").text

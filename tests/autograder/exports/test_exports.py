@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from autograder.cli import app
 from autograder.course.roster import read_roster
-from autograder.exports import ExportError, Order, export
+from autograder.exports import ExportError, ExportOrder, export
 from autograder.record.log import ResultLog
 from autograder.record.results import ERROR
 
@@ -162,7 +162,7 @@ def in_canvas(gradebook):
 
 def test_canvas_gets_complete_marks_and_keeps_everything_else(out, gradebook, tmp_path):
     path = tmp_path / "import.csv"
-    order = Order("canvas", labs=[LAB])
+    order = ExportOrder("canvas", labs=[LAB])
     export(out, order, path, read_roster(gradebook))
     before = in_canvas(gradebook)
     after = canvas_takes(path.read_bytes(), before)
@@ -181,13 +181,13 @@ def test_canvas_gets_complete_marks_and_keeps_everything_else(out, gradebook, tm
 
 def test_canvas_names_come_back_as_they_were(out, gradebook, tmp_path):
     path = tmp_path / "import.csv"
-    export(out, Order("canvas", labs=[LAB]), path, read_roster(gradebook))
+    export(out, ExportOrder("canvas", labs=[LAB]), path, read_roster(gradebook))
     _, _, *rows = rows_of(path.read_bytes())
     assert [row[0] for row in rows] == list(NAMES.values())[:4]  # those who have a mark
 
 
 def test_whoever_has_no_mark_and_every_mark_without_a_person_is_told(out, gradebook, tmp_path):
-    order = Order("canvas", labs=[LAB])
+    order = ExportOrder("canvas", labs=[LAB])
     notes = export(out, order, tmp_path / "import.csv", read_roster(gradebook))
     told = "\n".join(notes)
     assert "no mark for Unread, Una: a person has yet to read everything." in told
@@ -201,7 +201,7 @@ def test_whoever_has_no_mark_and_every_mark_without_a_person_is_told(out, gradeb
 
 
 def test_a_column_of_other_points_is_refused_until_it_is_asked_for(out, gradebook, tmp_path):
-    order = Order("canvas", labs=[OTHER], columns={OTHER: "Essay"})
+    order = ExportOrder("canvas", labs=[OTHER], columns={OTHER: "Essay"})
     with pytest.raises(ExportError, match=r"--points 08_papers=20\.00 to convert"):
         export(out, order, tmp_path / "x.csv", read_roster(gradebook))
     assert not (tmp_path / "x.csv").exists()
@@ -214,14 +214,16 @@ def test_a_column_of_other_points_is_refused_until_it_is_asked_for(out, gradeboo
 
 def test_a_lab_without_a_column_is_refused_and_the_columns_are_named(out, gradebook, tmp_path):
     with pytest.raises(ExportError, match=r"Quiz 8 \(4712\)"):
-        export(out, Order("canvas", labs=[OTHER]), tmp_path / "x.csv", read_roster(gradebook))
+        export(out, ExportOrder("canvas", labs=[OTHER]), tmp_path / "x.csv", read_roster(gradebook))
     with pytest.raises(ExportError, match="has 0 columns called 'Final Score'"):
-        order = Order("canvas", labs=[OTHER], columns={OTHER: "Final Score"})
+        order = ExportOrder("canvas", labs=[OTHER], columns={OTHER: "Final Score"})
         export(out, order, tmp_path / "x.csv", read_roster(gradebook))
 
 
 def test_two_labs_in_one_column_are_refused(out, gradebook, tmp_path):
-    order = Order("canvas", points={LAB: 20, OTHER: 20}, columns={LAB: "Essay", OTHER: "Essay"})
+    order = ExportOrder(
+        "canvas", points={LAB: 20, OTHER: 20}, columns={LAB: "Essay", OTHER: "Essay"}
+    )
     with pytest.raises(ExportError, match=r"01_memory, 08_papers would all go into .* Essay "):
         export(out, order, tmp_path / "x.csv", read_roster(gradebook))
     assert not (tmp_path / "x.csv").exists()
@@ -231,7 +233,7 @@ def test_a_lab_whose_points_nobody_knows_has_no_mark_on_any_scale(gradebook, tmp
     log = ResultLog(tmp_path / "results.jsonl")
     log.append(replace(without_mark("r01", written={}, late_factor=0.0), max_score=0.0))
     log.close()
-    order = Order("csv", points={LAB: 25})
+    order = ExportOrder("csv", points={LAB: 25})
     notes = export(tmp_path, order, tmp_path / "x.csv", read_roster(gradebook))
     assert any("does not say how many points the lab has" in note for note in notes)
     assert rows_of((tmp_path / "x.csv").read_bytes())[1][4] == ""
@@ -253,7 +255,7 @@ def test_a_column_is_taken_for_a_labs_only_if_its_title_holds_the_name(out, tmp_
         tmp_path / "canvas.csv",
         [["Student", "ID", "SIS Login ID", "Section", f"{title} (1)"], ["A", "1", "r01", "", ""]],
     )
-    order = Order("canvas", labs=[LAB])
+    order = ExportOrder("canvas", labs=[LAB])
     if is_it:
         notes = export(out, order, tmp_path / "x.csv", read_roster(roster))
         assert f"{LAB}: written to Canvas's column {title} (1)." in notes
@@ -267,7 +269,7 @@ def test_an_address_that_two_people_share_is_refused(out, tmp_path):
     rows = [["SID", "Email", "Name"], ["r01", "a@x.edu", "A"], ["r02", "A@x.edu ", "B"]]
     roster = read_roster(as_file(tmp_path / "roster.csv", rows))
     with pytest.raises(ExportError, match=r"a@x.edu more than once"):
-        export(out, Order("gradescope", labs=[LAB]), tmp_path / "x.zip", roster)
+        export(out, ExportOrder("gradescope", labs=[LAB]), tmp_path / "x.zip", roster)
 
 
 def test_two_submissions_of_one_person_give_no_mark_but_a_note(gradebook, tmp_path):
@@ -275,7 +277,7 @@ def test_two_submissions_of_one_person_give_no_mark_but_a_note(gradebook, tmp_pa
     log.append(result_of("r03", written={}))
     log.append(result_of("王小明", written={}, fails=("kv_table",)))
     log.close()
-    notes = export(tmp_path, Order("canvas"), tmp_path / "x.csv", read_roster(gradebook))
+    notes = export(tmp_path, ExportOrder("canvas"), tmp_path / "x.csv", read_roster(gradebook))
     after = canvas_takes((tmp_path / "x.csv").read_bytes(), in_canvas(gradebook))
     assert after == in_canvas(gradebook)
     assert any("they have more than one submission (r03, 王小明)" in note for note in notes)
@@ -283,7 +285,7 @@ def test_two_submissions_of_one_person_give_no_mark_but_a_note(gradebook, tmp_pa
 
 def test_moodle_gets_grades_for_the_open_rows_only(out, worksheet, tmp_path):
     path = tmp_path / "import.csv"
-    notes = export(out, Order("moodle", labs=[LAB]), path, read_roster(worksheet))
+    notes = export(out, ExportOrder("moodle", labs=[LAB]), path, read_roster(worksheet))
     (header, *new), (_, *before) = rows_of(path.read_bytes()), rows_of(worksheet.read_bytes())
     assert header == MOODLE
     rows = {row[2]: dict(zip(MOODLE, row, strict=True)) for row in new}
@@ -297,13 +299,13 @@ def test_moodle_gets_grades_for_the_open_rows_only(out, worksheet, tmp_path):
 
 def test_moodle_takes_one_lab_at_a_time(out, worksheet, tmp_path):
     with pytest.raises(ExportError, match="is of one lab, got 01_memory, 08_papers"):
-        export(out, Order("moodle"), tmp_path / "x.csv", read_roster(worksheet))
+        export(out, ExportOrder("moodle"), tmp_path / "x.csv", read_roster(worksheet))
 
 
 @pytest.fixture(scope="module")
 def autograder_zip(out, worksheet, tmp_path_factory):
     path = tmp_path_factory.mktemp("gradescope") / "autograder.zip"
-    order = Order("gradescope", labs=[LAB], points={LAB: 25})
+    order = ExportOrder("gradescope", labs=[LAB], points={LAB: 25})
     export(out, order, path, read_roster(worksheet))
     return path
 
@@ -354,7 +356,7 @@ def test_gradescope_runs_the_autograder_and_gets_the_right_persons_result(autogr
 
 def test_a_table_has_everyone_with_sums_and_without_formulas(out, gradebook, tmp_path):
     path = tmp_path / "marks.csv"
-    order = Order("csv", points={LAB: 25, OTHER: 30})
+    order = ExportOrder("csv", points={LAB: 25, OTHER: 30})
     export(out, order, path, read_roster(gradebook))
     rows = rows_of(path.read_bytes())
     assert rows[0] == ["name", "student_id", "email", "section", f"{LAB} (25)", f"{OTHER} (30)",
@@ -370,15 +372,15 @@ def test_the_roster_of_the_folder_names_people_but_is_never_written_back(gradebo
     log.append(result_of("r03", written={}))
     log.close()
     (tmp_path / "roster.csv").write_bytes(gradebook.read_bytes())
-    export(tmp_path, Order("csv"), tmp_path / "x.csv")
+    export(tmp_path, ExportOrder("csv"), tmp_path / "x.csv")
     names = {row[0]: row[4] for row in rows_of((tmp_path / "x.csv").read_bytes())}
     assert names["王小明"] == "10"
     with pytest.raises(ExportError, match="needs the gradebook that Canvas exports"):
-        export(tmp_path, Order("canvas"), tmp_path / "x.csv")
+        export(tmp_path, ExportOrder("canvas"), tmp_path / "x.csv")
 
 
 def test_without_a_roster_everyone_who_handed_in_is_in_the_table(out, tmp_path):
-    export(out, Order("csv"), tmp_path / "marks.csv")
+    export(out, ExportOrder("csv"), tmp_path / "marks.csv")
     rows = rows_of((tmp_path / "marks.csv").read_bytes())
     assert [row[0] for row in rows[1:]] == sorted({result.student for result in GRADED})
 
@@ -386,11 +388,11 @@ def test_without_a_roster_everyone_who_handed_in_is_in_the_table(out, tmp_path):
 @pytest.mark.parametrize(
     ("order", "words"),
     [
-        (Order("xml"), "there is no format 'xml'"),
-        (Order("csv", labs=["05_batching"]), "no results of 05_batching; it has 01_memory"),
-        (Order("canvas"), "needs the gradebook that Canvas exports"),
-        (Order("moodle", labs=[LAB]), "needs the assignment's grading worksheet"),
-        (Order("gradescope", labs=[LAB]), "needs a --roster with e-mail addresses"),
+        (ExportOrder("xml"), "there is no format 'xml'"),
+        (ExportOrder("csv", labs=["05_batching"]), "no results of 05_batching; it has 01_memory"),
+        (ExportOrder("canvas"), "needs the gradebook that Canvas exports"),
+        (ExportOrder("moodle", labs=[LAB]), "needs the assignment's grading worksheet"),
+        (ExportOrder("gradescope", labs=[LAB]), "needs a --roster with e-mail addresses"),
     ],
 )
 def test_what_cannot_be_exported_is_told_in_one_sentence(out, tmp_path, order, words):
@@ -400,7 +402,7 @@ def test_what_cannot_be_exported_is_told_in_one_sentence(out, tmp_path, order, w
 
 
 def test_points_of_labs_without_results_wait_so_one_command_serves_the_term(out, tmp_path):
-    order = Order("csv", labs=[LAB], points={LAB: 20.0, "05_batching": 30.0})
+    order = ExportOrder("csv", labs=[LAB], points={LAB: 20.0, "05_batching": 30.0})
     notes = export(out, order, tmp_path / "marks.csv")
     assert "No results yet: 05_batching. Their points wait." in notes
     assert "sum (20)" in rows_of((tmp_path / "marks.csv").read_bytes())[0]

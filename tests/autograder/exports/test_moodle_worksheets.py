@@ -8,10 +8,10 @@ from deliveries import LANGUAGES, PEOPLE, as_file, worksheet
 from recorded import LAB, result_of
 
 from autograder.course.roster import read_roster
-from autograder.exports import ExportError, Order, export
+from autograder.exports import ExportError, ExportOrder, export
 from autograder.record.log import ResultLog
 
-MOODLE = Order("moodle", labs=[LAB])
+MOODLE = ExportOrder("moodle", labs=[LAB])
 
 
 def graded(out, students):
@@ -54,7 +54,7 @@ def test_a_roster_that_fits_almost_nobody_is_one_sentence_with_five_names(tmp_pa
     out = graded(tmp_path / "out", [*students, "Ann Lee"])
     people = [[f"p{i:03}", "A"] for i in range(n)] + [["Ann Lee", "A"]]
     roster = read_roster(as_file(tmp_path / "ws.csv", [["Name", "Section"], *people]))
-    notes = export(out, Order("csv"), tmp_path / "marks.csv", roster)
+    notes = export(out, ExportOrder("csv"), tmp_path / "marks.csv", roster)
     assert notes == [
         f"{LAB}: {n} of {n + 1} marks belong to nobody in ws.csv; is it this course's? "
         f"Among them are s000, s001, s002, s003, s004.",

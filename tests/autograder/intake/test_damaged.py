@@ -7,7 +7,7 @@ from classroom import hand_in, master, solved
 from desk_store import LAB
 
 from autograder.desk.outputs import outputs_of
-from autograder.desk.states import Key
+from autograder.desk.states import AnswerId
 from autograder.intake.doubled import half_of
 from autograder.intake.read import read_notebook, read_with_notes
 from autograder.intake.rebuild import rebuild
@@ -49,7 +49,7 @@ def test_a_bad_byte_in_an_answer_costs_that_letter():
 
 def test_the_outputs_of_a_damaged_notebook_are_shown_on_the_desk_too(tmp_path):
     hand_in(tmp_path, "ada", damaged(notebook_with_output(CHINESE)), LAB)
-    (output,) = outputs_of(tmp_path, Key(LAB, "growth", "ada"))
+    (output,) = outputs_of(tmp_path, AnswerId(LAB, "growth", "ada"))
     assert output.text == "progress \ufffd"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.judging.child import processes
-from autograder.judging.client import Zygote
+from autograder.judging.client import ZygoteHandle
 from autograder.judging.control import ZygoteError
 from autograder.judging.ends import ChildDied, ForkDied, Overran, StudentEnded, Tampered
 from autograder.judging.wall import RUNGS, ChildSettings, why_not
@@ -39,7 +39,7 @@ def student_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def zygote(student_path: Path) -> Iterator[Zygote]:
+def zygote(student_path: Path) -> Iterator[ZygoteHandle]:
     """One zygote for all tests that do not end it."""
     settings = ChildSettings(
         student_path=student_path,
@@ -51,12 +51,12 @@ def zygote(student_path: Path) -> Iterator[Zygote]:
         call_s=CALL_S,
         grace_s=0.3,
     )
-    with Zygote(settings) as zygote:
+    with ZygoteHandle(settings) as zygote:
         yield zygote
 
 
 @pytest.fixture
-def child(zygote: Zygote) -> Iterator[Child]:
+def child(zygote: ZygoteHandle) -> Iterator[Child]:
     """A fresh child."""
     with zygote.spawn() as child:
         yield child
@@ -160,7 +160,7 @@ def test_many_floods_are_cut_together(student_path: Path) -> None:
     settings = ChildSettings(
         student_path=student_path, rung=WORKING_RUNGS[0], max_output_chars=100_000
     )
-    with Zygote(settings) as zygote, zygote.spawn() as child:
+    with ZygoteHandle(settings) as zygote, zygote.spawn() as child:
         shown = [str(child.run_cell("print('x' * 60_000)").outputs) for _ in range(5)]
     assert len(shown[0]) > 60_000
     assert sum(map(len, shown)) < 130_000
@@ -235,7 +235,7 @@ def test_only_a_fork_bomb_ends_with_the_cell_that_overruns(
     assert ended == (0, 0) if is_left else ended[0] and ended[1] == signal.SIGKILL
 
 
-def test_the_same_seed_draws_the_same_numbers(zygote: Zygote) -> None:
+def test_the_same_seed_draws_the_same_numbers(zygote: ZygoteHandle) -> None:
     draws = []
     for _ in range(2):
         with zygote.spawn() as child:
@@ -245,7 +245,7 @@ def test_the_same_seed_draws_the_same_numbers(zygote: Zygote) -> None:
     assert draws[0] == draws[1]
 
 
-def test_what_cells_have_drawn_changes_no_number_of_a_fork(zygote: Zygote) -> None:
+def test_what_cells_have_drawn_changes_no_number_of_a_fork(zygote: ZygoteHandle) -> None:
     code = "def x(): return [random.random(), float(torch.rand(1)), float(np.random.rand())]"
     draws = []
     for n_drawn in (1, 5):
@@ -286,7 +286,7 @@ def test_of_a_fork_that_takes_too_much_only_the_fork_is_killed(student_path: Pat
     settings = ChildSettings(
         student_path=student_path, memory_mb=MEMORY_MB, rung=WORKING_RUNGS[0], call_s=15
     )
-    with Zygote(settings) as zygote, zygote.spawn() as child:
+    with ZygoteHandle(settings) as zygote, zygote.spawn() as child:
         run(child, MANY_BLOCKS)
         with pytest.raises(ForkDied, match=f"memory over {MEMORY_MB} MB"), child.forked():
             child.student.take()
@@ -627,7 +627,7 @@ def test_values_built_to_be_slow_are_refused(child: Child) -> None:
 @pytest.mark.parametrize("rung", WORKING_RUNGS)
 def test_every_rung_runs_cells_and_forks(student_path: Path, rung: str) -> None:
     with (
-        Zygote(ChildSettings(student_path=student_path, rung=rung)) as zygote,
+        ZygoteHandle(ChildSettings(student_path=student_path, rung=rung)) as zygote,
         zygote.spawn() as child,
     ):
         run(child, "def f(x): return x + 1")
@@ -643,14 +643,14 @@ def test_the_wrong_plan_is_our_error(student_path: Path, tmp_path: Path) -> None
         ChildSettings(student_path=student_path, rung="basement")
     for module, reason in [("no_such_module", "No module named"), ("threaded", "started threads")]:
         with pytest.raises(ZygoteError, match=reason):
-            Zygote(
+            ZygoteHandle(
                 ChildSettings(student_path=student_path, preload=(module,), rung=WORKING_RUNGS[0])
             ).wait()
 
 
 def test_a_dead_zygote_is_our_error(student_path: Path) -> None:
     before = running()
-    with Zygote(ChildSettings(student_path=student_path, rung=WORKING_RUNGS[0])) as zygote:
+    with ZygoteHandle(ChildSettings(student_path=student_path, rung=WORKING_RUNGS[0])) as zygote:
         child = zygote.spawn()
         for pid in sorted(
             running() - before
@@ -663,7 +663,7 @@ def test_a_dead_zygote_is_our_error(student_path: Path) -> None:
 
 def test_nothing_runs_on_after_close(student_path: Path) -> None:
     before = running()
-    with Zygote(ChildSettings(student_path=student_path, rung=WORKING_RUNGS[0])) as zygote:
+    with ZygoteHandle(ChildSettings(student_path=student_path, rung=WORKING_RUNGS[0])) as zygote:
         for _ in range(2):
             run(zygote.spawn(), "import os, time\nif os.fork() == 0:\n    time.sleep(1000)")
         ours = running() - before

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.intake.steps import Step
-from autograder.judging.client import Zygote
+from autograder.judging.client import ZygoteHandle
 from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing
@@ -49,7 +49,7 @@ def zygote(packages):
         grace_s=0.2,
         call_s=1,
     )
-    with Zygote(settings) as zygote:
+    with ZygoteHandle(settings) as zygote:
         yield zygote
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from instances import some_of
 
-from autograder.pages.evidence.alike import PUBLISHED, Match, Pair, groups_of
+from autograder.pages.evidence.alike import PUBLISHED, Pair, SharedText, groups_of
 from autograder.pages.evidence.handed_in import Starter, starter_of
 from autograder.pages.evidence.similarity import (
     exercises_of,
@@ -282,7 +282,7 @@ def test_each_text_is_read_once_however_many_others_there_are(monkeypatch):
 
 
 def pair(first, second, *exercises, weight=100.0):
-    return Pair((first, second), [Match(name, weight, 0.9) for name in exercises])
+    return Pair((first, second), [SharedText(name, weight, 0.9) for name in exercises])
 
 
 def test_a_text_that_many_share_makes_one_group_with_its_closest_pairs():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from instances import lab_instances
 
-from autograder.builder.source import Cell, find_lab, module_source
+from autograder.builder.source import SourceCell, find_lab, module_source
 from autograder.errors import Refusal
 from autograder.proof import complete, reference
 
@@ -55,7 +55,7 @@ def test_a_lab_that_loses_points_is_refused_and_one_that_holds_is_played_once(
 
 def test_a_cell_of_the_notebook_that_stops_is_named():
     setup = next(cell for cell in LAB.cells if cell.name == "setup")
-    lab = replace(LAB, cells=(setup, Cell("experiment", "sweep", "assert 1 > 2, 'too far'")))
+    lab = replace(LAB, cells=(setup, SourceCell("experiment", "sweep", "assert 1 > 2, 'too far'")))
     assert list(reference.stopped_cell(lab)) == [
         "01_memory: the cell sweep of the solved notebook: AssertionError: too far"
     ]

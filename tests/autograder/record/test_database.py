@@ -19,7 +19,7 @@ from traitlets.config import PyFileConfigLoader
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.desk.tables import Tables
+from autograder.desk.tables import DeskTables
 from autograder.record.database import (
     GradebookError,
     committed,
@@ -58,7 +58,7 @@ def test_a_folder_of_any_name_is_graded_into_and_nothing_is_written_outside(tmp_
         record(out, [result_of("ada"), result_of("cy")])
         record(out, [result_of("ada", fails=("kv_table",))])
         assert {mark.student for mark in marks_of(out)} == {"ada", "cy"}
-        Tables(gradebook_of(out)).secret()
+        DeskTables(gradebook_of(out)).secret()
         forget(out, "cy")
         with connected(gradebook_of(out)) as book:
             assert book.execute("select id from student").fetchall() == [("ada",)]
@@ -135,11 +135,11 @@ def read_only(path):
 
 def test_marking_in_a_read_only_folder_is_one_sentence_and_reading_goes_on(graded, monkeypatch):
     database = gradebook_of(graded)
-    Tables(database)
+    DeskTables(database)
     monkeypatch.setattr(sqlite3, "connect", read_only(database))
-    assert Tables(database, for_readers=True).secret()
+    assert DeskTables(database, for_readers=True).secret()
     with pytest.raises(GradebookError, match="readonly database"):
-        Tables(database)
+        DeskTables(database)
     done = CliRunner().invoke(app, ["mark", str(graded), "--ta", "eve"])
     assert (done.exit_code, done.output.count("\n")) == (2, 1)
     assert f"{database} cannot be used" in done.output

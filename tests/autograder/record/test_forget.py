@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from autograder.builder.source import find_lab
 from autograder.cli import app
 from autograder.desk.rubric import questions_of
-from autograder.desk.states import Key, State
+from autograder.desk.states import AnswerId, State
 from autograder.record.log import read_results
 from autograder.record.marks import marks_of
 
@@ -21,7 +21,7 @@ def out(tmp_path):
     record(tmp_path, [result_of(student) for student in ("adalovelace", "bohr")])
     store = open_store(tmp_path, questions_of(find_lab(LAB)))
     for student in ("adalovelace", "bohr"):
-        key = Key(LAB, "growth", student)
+        key = AnswerId(LAB, "growth", student)
         store.give({key: State(1.0, waits=False)}, "bea", f"mark-{student[0]}", {})
     pages = [tmp_path / "feedback" / LAB / f"{name}.html" for name in ("adalovelace", "bohr")]
     for page in [*pages, tmp_path / "similarity" / f"{LAB}.html"]:

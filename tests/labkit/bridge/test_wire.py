@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.bridge.frames import receive, send
-from labkit.bridge.wire import Decoder, Encoder, WireError
+from labkit.bridge.wire import Encoder, WireDecoder, WireError
 
 scalars = (
     st.none()
@@ -36,7 +36,7 @@ values = st.recursive(
 def round_trip(value):
     encoder = Encoder()
     item = json.loads(json.dumps(encoder.encode(value)))
-    return Decoder(b"".join(bytes(blob) for blob in encoder.blobs)).decode(item)
+    return WireDecoder(b"".join(bytes(blob) for blob in encoder.blobs)).decode(item)
 
 
 @given(values)
@@ -122,13 +122,13 @@ HOSTILE = [
 @pytest.mark.parametrize("item", HOSTILE, ids=str)
 def test_malformed_items_are_wire_errors_and_nothing_else(item):
     with pytest.raises(WireError):
-        Decoder(bytes(8)).decode(item)
+        WireDecoder(bytes(8)).decode(item)
 
 
 def test_bytes_of_the_blob_are_claimed_once():
     """Else a message of a few bytes could grow to any size in the judge's memory."""
     with pytest.raises(WireError, match="more bytes"):
-        Decoder(bytes(8)).decode([{"$bytes": [0, 8]}] * 2)
+        WireDecoder(bytes(8)).decode([{"$bytes": [0, 8]}] * 2)
 
 
 @given(st.recursive(st.none() | st.integers() | st.text() | st.floats(), lambda inner: (
@@ -137,7 +137,7 @@ def test_bytes_of_the_blob_are_claimed_once():
         inner, max_size=2)), max_leaves=15))  # fmt: skip
 def test_any_json_decodes_or_is_a_wire_error(item):
     with contextlib.suppress(WireError):
-        Decoder(bytes(16)).decode(item)
+        WireDecoder(bytes(16)).decode(item)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from autograder.labs import right_of
 from autograder.proof.matrix import namespace_of
 from labkit.bridge.local import local_student
 from labkit.checks.core import play_check, tables_of
-from labkit.checks.tables import Argument, Call, Claim, Row, Table, call, made
+from labkit.checks.tables import Argument, Call, CallTable, Claim, Row, call, made
 from labkit.models.shapes import ModelShape
 
 LABS = [lab for lab in read_labs() if tables_of(lab.topic)]
@@ -26,7 +26,7 @@ def area(width, height=1):
     return width * height
 
 
-AREA = Table(
+AREA = CallTable(
     "area",
     "the area",
     [
@@ -147,7 +147,7 @@ def test_a_slip_is_named_only_if_it_gives_all_that_the_function_gives():
     assert findings(area)["multiplies"].message == "area(3, 5): the area; expected 15, got 8."
 
 
-KEEPS = Table(
+KEEPS = CallTable(
     "total",
     "the total",
     [
@@ -181,7 +181,7 @@ def test_an_argument_may_be_an_object_of_the_notebook():
     def layers(shape):
         return shape.n_layers
 
-    table = Table("layers", "the layers", [Claim("counts", "c", "h", [call(SHAPE).gives(2)])])
+    table = CallTable("layers", "the layers", [Claim("counts", "c", "h", [call(SHAPE).gives(2)])])
     student = local_student({"layers": layers, "ModelShape": ModelShape})
     [check] = table.checks
     assert play_check(check, student, table.open_cases).passed

@@ -9,7 +9,7 @@ from labkit import zoo
 from labkit.engine import profiler
 from labkit.engine.captured import Speculation
 from labkit.engine.decoder import Decoder
-from labkit.engine.profiler import PARTS, BlockTimes, Profile, Stopwatch
+from labkit.engine.profiler import PARTS, BlockTimes, PartTimes, Stopwatch
 from labkit.engine.sampling import Warp
 from labkit.engine.weights import weights_of
 
@@ -33,7 +33,7 @@ def clock(monkeypatch):
 
 
 def test_each_part_gets_the_time_since_the_mark_before(clock):
-    profile = Profile()
+    profile = PartTimes()
     watch = Stopwatch(profile, "cpu")
     for scale in (1, 2):
         watch.begin()
@@ -67,7 +67,7 @@ def written(pair):
 
 
 def test_parts_sum_to_the_total_and_blocks_are_those_of_the_run(written):
-    profile = Profile()
+    profile = PartTimes()
     kept = [len(tokens) - 1 for tokens in written(profile)]
     assert [(block.n_drafted, block.n_kept) for block in profile.blocks] == [(4, n) for n in kept]
     total = profile.seconds("total")
@@ -75,11 +75,11 @@ def test_parts_sum_to_the_total_and_blocks_are_those_of_the_run(written):
 
 
 def test_a_profile_changes_no_token(written):
-    assert written(None) == written(Profile())
+    assert written(None) == written(PartTimes())
 
 
 def test_a_part_without_a_mark_is_an_error(clock):
-    watch = Stopwatch(Profile(), "cpu")
+    watch = Stopwatch(PartTimes(), "cpu")
     for parts in (PARTS, ("draft", "accept", "cache")):
         watch.begin()
         for part in parts:

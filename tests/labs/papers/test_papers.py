@@ -12,7 +12,7 @@ from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, play_check, share_of_points
 from labkit.checks.notebook import Checker
 from labkit.labs.papers import items as papers
-from labkit.labs.papers.answers import Unreadable, letters_of
+from labkit.labs.papers.answers import UnreadableAnswer, letters_of
 from labkit.labs.papers.checks.marks import ItemCase
 from labkit.labs.papers.items import (
     item_of,
@@ -166,7 +166,7 @@ def test_letters_are_read_in_every_dress(written):
 
 def test_a_set_is_a_choice_but_no_order():
     assert sorted(letters_of(CHOICE, {"E", "A", "C"}, "en")) == ["A", "C", "E"]
-    with pytest.raises(Unreadable, match="should be letters"):
+    with pytest.raises(UnreadableAnswer, match="should be letters"):
         letters_of(ORDER, set("ABCDE"), "en")
 
 

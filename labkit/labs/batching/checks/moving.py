@@ -2,7 +2,7 @@
 
 from statistics import fmean
 
-from labkit.checks.tables import Claim, Table, call
+from labkit.checks.tables import CallTable, Claim, call
 
 SINGLE_PRECISION = 1e-5  # numbers of single precision, and differences of them
 
@@ -21,7 +21,7 @@ def transfer_slips(n: int, width: int, bandwidth: float, latency_s: float) -> di
     }
 
 
-transfer_s = Table(
+transfer_s = CallTable(
     "transfer_s",
     "the seconds",
     [
@@ -76,7 +76,7 @@ def tpot_slips(arrival_s: float, times_s: list[float]) -> dict[str, float]:
     }
 
 
-latencies = Table(
+latencies = CallTable(
     "latencies",
     "TTFT and TPOT",
     [
@@ -151,7 +151,7 @@ def goodput_slips(
     }
 
 
-goodput = Table(
+goodput = CallTable(
     "goodput",
     "goodput",
     [
@@ -209,7 +209,7 @@ def padding_slips(batches: list[list[int]]) -> dict[str, float]:
     }
 
 
-padding_waste = Table(
+padding_waste = CallTable(
     "padding_waste",
     "waste",
     [

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 from labkit.batching import STATES
-from labkit.checks.tables import Claim, Slips, Table, call
+from labkit.checks.tables import CallTable, Claim, Slips, call
 
 TO_PREFILL, TO_DECODE = STATES[:2], STATES[:3]  # what is left for each loop
 SUBSETS = [list(states) for n in range(5) for states in combinations(STATES, n)]
@@ -80,7 +80,7 @@ def decode_cases(cases: list[list[str]]) -> dict[str, list[list[str]]]:
 
 
 PREFILL, DECODE = prefill_cases(SUBSETS), decode_cases(SUBSETS)
-has_prefill_requests = Table(
+has_prefill_requests = CallTable(
     "has_prefill_requests",
     "whether anything is left",
     [
@@ -110,7 +110,7 @@ has_prefill_requests = Table(
     slips=state_slips(TO_PREFILL),
     probes=[call(states) for states in SUBSETS],
 )
-has_decode_requests = Table(
+has_decode_requests = CallTable(
     "has_decode_requests",
     "whether anything is left",
     [
@@ -155,7 +155,7 @@ def fit_slips(size: int, held: list[int], capacity: int) -> dict[str, bool]:
     return {text: n <= capacity for text, n in sums.items()}
 
 
-does_fit = Table(
+does_fit = CallTable(
     "does_fit",
     "whether it fits",
     [

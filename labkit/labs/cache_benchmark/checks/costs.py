@@ -5,7 +5,7 @@ Models are those of the fact tables, named in the call and built where the stude
 
 from collections.abc import Callable
 
-from labkit.checks.tables import Claim, Slips, Table, call, made
+from labkit.checks.tables import CallTable, Claim, Slips, call, made
 from labkit.measuring.roofline import ModelWork
 
 # A sum over a dozen passes in single precision is this exact. If passes are tensors, all that is
@@ -31,7 +31,7 @@ NO_PREFILL = {
     True: "there is no prefill with a cache either.",
     False: "there is no prefill without a cache either.",
 }
-generation_passes = Table(
+generation_passes = CallTable(
     "generation_passes",
     "the passes, as (fed, cached)",
     [
@@ -126,7 +126,7 @@ def moved_slips(
 
 
 WORK, GEMMA_WORK = made(ModelWork.of, LLAMA), made(ModelWork.of, GEMMA)
-generation_cost = Table(
+generation_cost = CallTable(
     "generation_cost",
     "the cost",
     [

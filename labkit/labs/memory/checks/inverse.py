@@ -6,7 +6,7 @@ weights, for the whole batch.
 
 from math import ceil
 
-from labkit.checks.tables import Claim, Table, call
+from labkit.checks.tables import CallTable, Claim, call
 
 
 def largest_slips(vram: int, overhead: int = 0, width: int = 2) -> dict[str, float]:
@@ -26,7 +26,7 @@ def largest_slips(vram: int, overhead: int = 0, width: int = 2) -> dict[str, flo
     }
 
 
-largest_model = Table(
+largest_model = CallTable(
     "largest_model",
     "the parameters that fit",
     [
@@ -97,7 +97,7 @@ def longest_slips(
     }
 
 
-longest_sequence = Table(
+longest_sequence = CallTable(
     "longest_sequence",
     "the tokens that fit",
     [

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from math import prod
 
-from labkit.checks.tables import Claim, Made, Slips, Table, call, made
+from labkit.checks.tables import CallTable, Claim, Made, Slips, call, made
 from labkit.labs.memory.checks.training import BYTE_NAMES
 from labkit.models.shapes import ModelShape
 
@@ -46,7 +46,7 @@ def weight_slips(n: int, width: int) -> dict[str, float]:
     }
 
 
-weight_bytes = Table(
+weight_bytes = CallTable(
     "weight_bytes",
     "the bytes of the weights",
     [
@@ -92,7 +92,7 @@ def recipe_slips(n: int, recipe: Mapping[str, int]) -> dict[str, float]:
 
 ADAM_8BIT = dict(zip(BYTE_NAMES, (2, 2, 4, 1, 1), strict=True))
 WIDER = {name: width + 8 for name, width in ADAM_8BIT.items()}
-training_bytes = Table(
+training_bytes = CallTable(
     "training_bytes",
     "the bytes kept in training",
     [
@@ -184,7 +184,7 @@ def d_model_slip(shape: ModelShape, width: int = 2) -> dict[str, float]:
 
 LLAMA_3 = shape_of("a shape like Llama-3.1-8B's", 32, 32, 8, 128, 4096)
 T5 = shape_of("a shape whose head_dim is not d_model / n_heads", 24, 16, 16, 128, 1024)
-kv_bytes_per_token = Table(
+kv_bytes_per_token = CallTable(
     "kv_bytes_per_token",
     "the bytes of one token",
     [
@@ -216,7 +216,7 @@ kv_bytes_per_token = Table(
     ],
 )
 
-kv_cache_bytes = Table(
+kv_cache_bytes = CallTable(
     "kv_cache_bytes",
     "the bytes of the cache",
     [

@@ -15,7 +15,7 @@ from labkit.bridge.student import MissingName, Proxy, Student
 from labkit.checks.answers import is_near
 from labkit.checks.compare import show
 from labkit.checks.core import OnlyRead, Unfinished, Wrong
-from labkit.labs.papers.answers import Unreadable, is_blank, letters_of, number_of, numbers_of
+from labkit.labs.papers.answers import UnreadableAnswer, is_blank, letters_of, number_of, numbers_of
 from labkit.labs.papers.items import Item, id_in, item_of, options_for
 from labkit.labs.papers.words import in_general, language_of, say
 
@@ -153,7 +153,7 @@ def read_letters(student: Student, case: ItemCase) -> list[str]:
     answer, language = _answer(student, case)
     try:
         return letters_of(case.item, answer, language)
-    except Unreadable as error:
+    except UnreadableAnswer as error:
         raise LocalWrong(str(error), cause=error.cause) from None
 
 
@@ -162,7 +162,7 @@ def read_number(student: Student, case: ItemCase, field: str) -> float:
     answer, language = _answer(student, case)
     try:
         value = numbers_of(case.item, answer, language)[field]
-    except Unreadable as error:
+    except UnreadableAnswer as error:
         raise LocalWrong(str(error), cause=error.cause) from None
     if is_blank(value):
         raise Unfinished(say("field blank", language, field=field))

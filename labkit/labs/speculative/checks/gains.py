@@ -3,7 +3,7 @@
 Prompt lookup, the acceptance rate and the best gamma have modules of their own.
 """
 
-from labkit.checks.tables import Claim, Table, call
+from labkit.checks.tables import CallTable, Claim, call
 from labkit.labs.speculative.checks.rates import SINGLE_PRECISION
 from labkit.labs.speculative.checks.search import NO_CHANCE
 
@@ -20,7 +20,7 @@ def token_slips(alpha: float, gamma: int, right: float) -> dict[str, float]:
     }
 
 
-expected_tokens = Table(
+expected_tokens = CallTable(
     "expected_tokens",
     "tokens per block",
     [
@@ -93,7 +93,7 @@ def cut_slips(
     return {cut: n_tokens * target_s / (gamma * draft_s + verify_s)}
 
 
-speedup = Table(
+speedup = CallTable(
     "speedup",
     "the speedup",
     [

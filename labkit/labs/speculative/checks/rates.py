@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from labkit.checks.tables import Claim, Made, Table, call, made
+from labkit.checks.tables import CallTable, Claim, Made, call, made
 from labkit.models.sampling import Block
 
 SINGLE_PRECISION = 1e-5
@@ -58,7 +58,7 @@ def _rate(blocks: Sequence[Block]) -> float | type[Exception]:
     return sum(block.n_accepted for block in blocks) / examined if examined else ValueError
 
 
-acceptance_rate = Table(
+acceptance_rate = CallTable(
     "acceptance_rate",
     "the acceptance rate",
     [

@@ -7,7 +7,7 @@ import math
 import statistics
 from collections.abc import Callable
 
-from labkit.checks.tables import Claim, Table, call
+from labkit.checks.tables import CallTable, Claim, call
 
 
 def count_slips(
@@ -50,7 +50,7 @@ def median_slips(batch_size: int, n_new: int, samples_s: list[float]) -> dict[st
     return {text: [middle / time_s, 2] for text, time_s in times_s.items() if time_s != middle}
 
 
-tokens_per_s = Table(
+tokens_per_s = CallTable(
     "tokens_per_s",
     "tokens per second",
     [
@@ -137,7 +137,7 @@ def of_two_points(n_new: list[int], times_s: list[float]) -> dict[str, float]:
     return {why: least_squares(lambda *points: [step_s], n_new, times_s)}
 
 
-fit_steps = Table(
+fit_steps = CallTable(
     "fit_steps",
     "prefill and step",
     [

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from autograder.judging.child import processes
-from autograder.judging.client import Zygote
+from autograder.judging.client import ZygoteHandle
 from autograder.judging.wall import ChildSettings
 
 DAEMON = """
@@ -30,7 +30,7 @@ os.wait()
 """
 
 if __name__ == "__main__":
-    zygote = Zygote(ChildSettings(student_path=Path(sys.argv[2]), rung=sys.argv[1]))
+    zygote = ZygoteHandle(ChildSettings(student_path=Path(sys.argv[2]), rung=sys.argv[1]))
     zygote.wait()
     child = zygote.spawn()
     child.run_cell(DAEMON)

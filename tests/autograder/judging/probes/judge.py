@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from autograder.judging.child import processes
-from autograder.judging.client import Zygote
+from autograder.judging.client import ZygoteHandle
 from autograder.judging.wall import ChildSettings, confine_judge, strongest_rung
 from labkit.bridge.requests import value_of
 
@@ -27,7 +27,9 @@ def main(folder: Path) -> None:
     kept, given_up = folder / "kept", folder / "given up"
     for path in (kept, given_up):
         path.mkdir()
-    with Zygote(ChildSettings(student_path=folder / "student", rung=strongest_rung())) as zygote:
+    with ZygoteHandle(
+        ChildSettings(student_path=folder / "student", rung=strongest_rung())
+    ) as zygote:
         zygotes = processes.descendants(os.getpid())
         confine_judge([sys.prefix, sys.base_prefix, Path(__file__).parents[4]], [kept])
         tried = {

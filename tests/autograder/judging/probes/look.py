@@ -14,7 +14,7 @@ from pathlib import Path
 import autograder
 import labkit
 from autograder.judging.child import processes
-from autograder.judging.client import Zygote
+from autograder.judging.client import ZygoteHandle
 from autograder.judging.ends import StudentEnded
 from autograder.judging.wall import ChildSettings
 from labkit.bridge.requests import value_of
@@ -35,7 +35,7 @@ FILE_MB = {"namespaces": 60, "landlock": 30}  # on the latter, a full disk ends 
 SECRET = "only the grader knows"
 
 
-def outcome(zygote: Zygote, source: str) -> str:
+def outcome(zygote: ZygoteHandle, source: str) -> str:
     """How a cell fares in a child of its own, which is watched for a while after."""
     with zygote.spawn() as child:
         try:
@@ -90,7 +90,7 @@ def main(rung: str, folder: Path) -> None:
     abstract.bind(f"\0{own}")
     abstract.listen()
     student = folder / "student"
-    with Zygote(settings) as zygote:
+    with ZygoteHandle(settings) as zygote:
         facts = {
             "grader": os.getpid(),
             "zygotes": processes.descendants(os.getpid()),
