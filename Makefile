@@ -26,7 +26,7 @@ style: $(READY)  ## what the linter finds
 test: style $(VENV)/.browser  ## each claim on some labs, answers or pages; with LAB=04, all of one lab
 	$(TESTS) $(SOON) $(if $(LAB),--lab $(LAB) -m "not long",-m "not slow")
 
-test-rest: $(VENV)/.browser  ## the same claims on all others
+test-rest: $(VENV)/.browser  ## the same claims on all others, and those that take long
 	$(TESTS) $(SOON) -m "slow and not long"
 
 test-long: style $(VENV)/.browser  ## all tests, a longer search, experiments as large as students'

@@ -16,6 +16,23 @@ LONGEST = (  # first what takes longest
     *("autograder/grading", "labkit/measuring/test_every_figure.py", "autograder"),
     "labs/batching/test_serving_real.py",
 )
+REST = (  # claims that take ten seconds or more in any instance: `make test-rest` plays them all
+    *("commands/test_commands.py::test_the_commands_of_a_page_work", "browser/test_website.py"),
+    *("browser/test_formgrader.py", "browser/test_desk_class.py", "browser/test_desk_kills.py"),
+    *("browser/test_accessibility.py::test_nothing_of_ours", "autograder/proof/test_class.py"),
+    *("autograder/proof/test_busy.py", "autograder/record/test_nbgrader_tools.py"),
+    *("autograder/record/test_other_assignments.py", "autograder/test_readme.py"),
+    "autograder/grading/test_cluster.py::test_a_cluster_gives_the_bytes_of_one_machine",
+    "autograder/grading/test_cluster.py::test_what_a_hanging_worker_holds",
+    "autograder/grading/test_cluster.py::test_a_scheduler_that_stays_away",
+    "autograder/builder/test_new.py::test_the_tests_of_a_new_lab_and_of_a_new_exercise",
+    "autograder/builder/test_labs.py::test_without_the_places_of_a_lab",
+    "autograder/builder/test_first_cell.py::test_one_environment_serves_all_labs",
+    "autograder/builder/test_first_cell.py::test_in_an_environment_that_all_students_share",
+    "labs/batching/test_serving_real.py::test_loops_of_a_notebook",
+    "labs/batching/test_serving_real.py::test_workers_whose_parent_is_killed",
+    *("test_distribution.py::test_sdist_and_wheel", "training/test_pair.py::test_acceptance"),
+)
 TOGETHER = {  # modules that share what takes seconds to start: one worker has them all
     **{f"tests/notebooks/test_{name}.py": "kernels" for name in
        ("solved_notebooks", "blank_notebooks", "checks_in_a_kernel")},
@@ -58,23 +75,33 @@ def pytest_ignore_collect(collection_path, config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
-    """A claim that stands in slow instances alone is an error: `make test` would not play it."""
+    """A claim that stands in slow instances alone is an error, but for those of `REST`."""
     report = yield
     names = [(each.name.partition("[")[0], each) for each in report.result or ()]
-    shown = {name for name, each in names if not each.get_closest_marker("slow")}
+    shown = {
+        name for name, each in names if not each.get_closest_marker("slow") or is_in_rest(each)
+    }
     if hidden := {name for name, _ in names} - shown:
         report.outcome = "failed"
         report.longrepr = f"{sorted(hidden)}: leave one instance that is not slow"
     return report
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(config, items):
     """Drop what is not of the lab asked for; begin with what takes longest, for an even end."""
     items.sort(key=place_of)
+    for item in filter(is_in_rest, items):
+        item.add_marker("slow")
     if config.lab:
         others = [item for item in items if not concerns(item, config.lab)]
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if concerns(item, config.lab)]
+
+
+def is_in_rest(node):
+    """Whether a test, or its module, is named in `REST`."""
+    return node.nodeid.removeprefix("tests/").startswith(REST)
 
 
 def place_of(item):

@@ -6,6 +6,7 @@ With --large, screenshots in both languages and themes go to build/browser.
 import json
 
 import pytest
+from instances import some_of
 from lab_pages import beyond_their_cells, close, errors_on, picture
 from test_accessibility import CHANGE_THEME, IS_SHOWN, THEMES, WIDTHS
 
@@ -39,7 +40,7 @@ def answered(language):
     return notebook
 
 
-@pytest.mark.parametrize("language", SAID)
+@pytest.mark.parametrize("language", some_of(SAID, "zh"))
 def test_questions_stand_below_their_cells_and_fit_the_page(lab_server, browser, shoot, language):
     page = browser.new_page(viewport={"width": WIDTHS[0], "height": 900})
     lab_server.run_all(page, lab_server.put(LAB, answered(language), language, "questions"))

@@ -19,8 +19,8 @@ from labkit.labs.show import players
 LABS = read_labs()
 MOST_BYTES = 500_000
 LOADED = {"img": "src", "script": "src", "source": "src", "iframe": "src", "link": "href"}
-SEEN = [f"notebooks/{LABS[0].name}.html"]
-SEEN_WHOLE = [  # a page of each other kind; with --large, all pages
+SEEN = [  # a page of each kind; with --large, all pages
+    f"notebooks/{LABS[0].name}.html",
     *("index.html", "README.html", "docs/glossary.html", "search.html"),
     f"gallery/{LABS[3].name}.html",  # with a player
     f"api/labkit.{LABS[0].topic}.html",
@@ -73,22 +73,10 @@ def is_outside(address):
     return bool(urlsplit(address).netloc or urlsplit(address).scheme not in ("", "data"))
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(LABS[:1], id="one_drawn"),
-        pytest.param(LABS, id="whole", marks=pytest.mark.slow),
-    ],
-)
-def drawn(request):
-    """The labs of which the site shows player, figures and docstrings."""
-    return request.param
-
-
 @pytest.fixture(scope="module")
-def site(drawn, tmp_path_factory):
+def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("website").resolve()
-    build_website(folder, drawn)
+    build_website(folder)
     return folder
 
 
@@ -140,14 +128,14 @@ def test_no_line_of_an_answer_is_in_any_file_of_the_site(site, pages):
         assert telling & lines_of(text) == set(), path.relative_to(site)
 
 
-def test_every_lab_and_every_document_has_a_page(site, pages, drawn):
+def test_every_lab_and_every_document_has_a_page(site, pages):
     front = pages[site / "index.html"]
     for lab in LABS:
         page = pages[site / f"notebooks/{lab.name}.html"]
         for cell in lab.exercises:
             assert f"def {cell.name}(" in page.text or f"class {cell.name}" in page.text
         assert f"notebooks/{lab.name}.html" in front.links
-    galleries = [f"gallery/{lab.name}" for lab in drawn if lab.topic in players()]
+    galleries = [f"gallery/{lab.name}" for lab in LABS if lab.topic in players()]
     for name in ("README", "docs/course", "docs/marks", "CONTRIBUTING", *galleries):
         assert f"{name}.html" in front.links
 
@@ -174,12 +162,10 @@ def test_a_link_that_leads_nowhere_is_refused(tmp_path, capfd):
 
 
 @pytest.fixture
-def seen(drawn, site, pages, request):
+def seen(site, pages, request):
     """Pages to look at."""
-    if drawn != LABS:
-        return SEEN
     every = sorted(str(path.relative_to(site)) for path in pages)
-    return every if request.config.getoption("--large") else SEEN_WHOLE
+    return every if request.config.getoption("--large") else SEEN
 
 
 def test_nothing_of_a_page_breaks_wcag_aa(site, seen, browser, shoot):

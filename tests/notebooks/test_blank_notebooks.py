@@ -6,7 +6,7 @@ Errors are not allowed here: at one, JupyterLab, VS Code and nbclient leave out 
 import copy
 
 import pytest
-from instances import lab_instances, long_unless
+from instances import lab_instances, long_unless, slow_unless
 from nbformat import from_dict
 from play import FIRST_CELL, play, with_small_experiments
 
@@ -67,8 +67,8 @@ def half_done():
     """(lab, exercise) for each exercise that is left open while all others are written."""
     for lab in read_labs():
         for cell in lab.exercises:
-            shown = long_unless(cell.name in SHOWN)
-            yield pytest.param(lab, cell.name, id=f"{lab.name}-{cell.name}", marks=shown)
+            marks = long_unless(cell.name in SHOWN) + slow_unless(cell.name == SHOWN[0])
+            yield pytest.param(lab, cell.name, id=f"{lab.name}-{cell.name}", marks=marks)
 
 
 def what_needs(notebook, exercise):

@@ -5,11 +5,11 @@ Pages lie where their sources lie in the repository, so a link between two docum
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from autograder.builder.source import Lab, read_course, read_labs
+from autograder.builder.source import read_course, read_labs
 from autograder.builder.website.documents import document_files
 from autograder.builder.website.front import front_files
 from autograder.builder.website.gallery import gallery_files
@@ -20,17 +20,14 @@ from autograder.files import write_whole
 from autograder.places import REPOSITORY
 
 
-def build_website(out: Path, drawn: Sequence[Lab] = ()) -> None:
+def build_website(out: Path) -> None:
     """Write the site into a folder that any web server, or a browser alone, can read.
-
-    drawn: the labs of which it shows player, figures and docstrings; all if none is named.
 
     Raises: Refusal if a link leads nowhere or a page cannot be made.
     """
-    drawn = drawn or read_labs()
     documents, labs = document_files(), lab_files(read_course().address.rstrip("/"))
-    gallery, reference = gallery_files(drawn), reference_files(drawn)
-    front = front_files(documents, drawn, gallery, reference)
+    gallery, reference = gallery_files(read_labs()), reference_files(read_labs())
+    front = front_files(documents, gallery, reference)
     render(documents | labs | gallery | reference | front, out)
 
 

@@ -51,7 +51,6 @@ MENU = """\
 
 def front_files(
     documents: Mapping[str, bytes],
-    drawn: Iterable[Lab],
     gallery: Iterable[str],
     reference: Iterable[str],
 ) -> dict[str, bytes]:
@@ -68,7 +67,7 @@ def front_files(
     page = PAGE.format(
         title=read_course().title,
         first=first_paragraph(texts["README.md"]),
-        moving="\n\n".join(_moving(lab) for lab in drawn if lab.topic in MOVING),
+        moving="\n\n".join(_moving(lab) for lab in labs if lab.topic in MOVING),
         labs="\n".join(f"| [](notebooks/{lab.name}.md) | {summary(lab)} |" for lab in labs),
         guides="\n\n".join(
             GUIDES.format(reader=reader, rows="\n".join(_row(name, texts) for name in names))
