@@ -12,10 +12,12 @@ import signal
 import socket
 import sys
 import threading
+from collections import ChainMap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from autograder.judging.child.kept import Kept, keep, put_back
 from autograder.judging.child.shell import NotebookShell
 from labkit.bridge.executor import Executor, describe_error
 from labkit.bridge.frames import receive, send
@@ -34,8 +36,8 @@ class StudentServer:
         self._home = home
         self._pid = os.getpid()
         self._executor = Executor(shell.namespace, self._call_back)
-        self._kept: dict[str, dict[str, Any]] = {}
-        self._last: dict[str, Any] = {}
+        self._kept: dict[str, Kept] = {}
+        self._end: Kept | None = None
         self._names_of = ""
         self._request_id: Any = None
         self._in_conversation = threading.RLock()
@@ -60,7 +62,7 @@ class StudentServer:
             case "run":
                 self._reply(self._run(message["source"]))
                 for name in message["keeps"]:
-                    self._kept[name] = dict(self._shell.namespace)
+                    self._kept[name] = keep(self._shell.namespace)
             case "fork":
                 self._fork()
             case "end":
@@ -102,14 +104,18 @@ class StudentServer:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _take_names_of(self, exercise: str) -> None:
-        """Bind the names as they stood after the cell of an exercise; others stay beside."""
+        """Put back what stood after the cell of an exercise; the end of all cells if it has none.
+
+        Names of other cells stay beside, for an answer may call what stands below it.
+        """
         if exercise == self._names_of:
             return
-        if not self._names_of:
-            for names in (*self._kept.values(), dict(self._shell.namespace)):
-                self._last.update(names)
+        if self._end is None:
+            self._end = keep(self._shell.namespace)
         self._names_of = exercise
-        self._shell.namespace.update(self._last | self._kept.get(exercise, {}))
+        kept = self._kept.get(exercise, self._end)
+        all_names = ChainMap(*(each.names for each in (self._end, *reversed(self._kept.values()))))
+        put_back(kept, self._shell.namespace, all_names)
 
     def _execute(self, message: dict, blob: memoryview) -> None:
         try:

@@ -513,8 +513,8 @@ for fd in range(3, 40):
 def test_an_answer_given_twice_is_seen(child: Child) -> None:
     source = """
 import gc
-from autograder.judging.child.server import Server
-server = next(x for x in gc.get_objects() if isinstance(x, Server))
+from autograder.judging.child.server import StudentServer
+server = next(x for x in gc.get_objects() if isinstance(x, StudentServer))
 def f(): server._reply({"ok": True, "value": 42})
 """
     run(child, source)

@@ -229,6 +229,49 @@ def test_an_exercise_has_the_names_that_stood_after_its_cell(run):
     assert session.in_fork(play) == {"f": 2**0.5 + 1, "g": 9}
 
 
+LATER = {  # what a cell below an answer may do to it
+    "every builtin": "import builtins\n"
+        "globals().update({name: None for name in dir(builtins) if name[0] != '_'})",
+    "builtins themselves": "import builtins\nbuiltins.len = builtins.sum = builtins.max = print",
+    "numpy": "from numpy import *",
+    "torch": "from torch import *",
+    "math": "from math import *\nfrom random import *",
+    "a loop": "max = 0\nfor sum in range(3): max += sum",
+    "reset": "%reset -f",
+    "modules": "torch = math = 5",
+    "in modules": "torch.exp = math.sqrt = torch.Tensor.__add__ = None\ndel math.floor",
+    "settings": "import sys, warnings, numpy\ntorch.set_default_dtype(torch.float64)\n"
+        "torch.set_default_device('meta')\ntorch.set_grad_enabled(False)\n"
+        "sys.setrecursionlimit(60)\nwarnings.simplefilter('error')\nnumpy.seterr(all='raise')",
+}  # fmt: skip
+ANSWER = """
+import math, torch, warnings, numpy
+length = 3
+def f(depth=200):
+    if depth:
+        return f(depth - 1)
+    warnings.warn("a warning is no error")
+    numpy.float64(1) / numpy.float64(0)
+    x = torch.exp(torch.zeros(length, requires_grad=True)) + 1
+    x.sum().backward()
+    numbers = [int(math.sqrt(4)), math.floor(2.5), *range(length)]
+    return [x.tolist(), str(x.dtype), sum(numbers), max(numbers), len(numbers), abs(-1), id is id]
+"""
+
+
+@pytest.mark.parametrize("cell", LATER.values(), ids=LATER)
+def test_no_later_cell_changes_what_an_answer_does(run, cell):
+    limits = replace(LIMITS, cell_s=20, check_s=5, cells_s=60)
+    session = run(Step(ANSWER, 0, True, ("f",)), Step(cell, 1, False), limits=limits)
+
+    def play(student):
+        with session.deadline("f"):
+            return student.f()
+
+    for _ in range(2):
+        assert session.in_fork(play) == [[2, 2, 2], "torch.float32", 7, 2, 5, 1, True]
+
+
 def test_the_cell_that_should_have_bound_a_name_says_why_it_did_not(run):
     session = run(
         "x = 1\ndef f(:\n    pass", "import no_such_module", "import time\ny = time.sleep(9)"
