@@ -1,5 +1,6 @@
 """What of a submission runs, in which order, and after which step each exercise is judged."""
 
+import builtins
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -82,6 +83,7 @@ class StepPlan:
             if last is not None:
                 keeps[last].append(cell.name)
                 self._note_rebound(cell.name, steps[last + 1 :])
+        self._note_builtins(steps[min(keeps, default=len(steps)) + 1 :])
         return [replace(step, keeps=tuple(keeps[n])) for n, step in enumerate(steps)]
 
     def _note_rebound(self, name: str, later: list[Step]) -> None:
@@ -89,6 +91,15 @@ class StepPlan:
             if name in step.source and name in bound_names(step.source):
                 place = f"cell {step.index + 1}"
                 self.notes.append(f"{place} defines {name} again: its answer cell counts")
+
+    def _note_builtins(self, later: list[Step]) -> None:
+        """Their own notebook shows what such a cell does to answers above it; no mark does."""
+        for step in later:
+            if rebound := sorted(bound_names(step.source) & {*dir(builtins), "check"}):
+                place = f"cell {step.index + 1}"
+                self.notes.append(
+                    f"{place} binds {', '.join(rebound)}: answers above it are judged without that"
+                )
 
     def _parts(self, index: int) -> list[Step]:
         """A cell's code, by statement if it holds more than one answer."""

@@ -104,6 +104,15 @@ def test_deleted_test_cells_come_back():
     assert len(rebuilt.notes) == 2
 
 
+def test_names_of_python_that_a_cell_below_answers_binds_are_noted():
+    later = [own("len = 3\nfor id in 'ab': pass"), own("check = mine = 1")]
+    n = len(submitted(**SOLVED)) + 1
+    assert rebuild(MASTER, [own("sum = 0"), *submitted(**SOLVED), *later]).notes == [
+        f"cell {n + 1} binds id, len: answers above it are judged without that",
+        f"cell {n + 2} binds check: answers above it are judged without that",
+    ]
+
+
 @pytest.mark.parametrize("order", ["stub last", "stub first", "twice filled"])
 def test_of_copies_the_filled_one_counts(order):
     cells = submitted(**SOLVED)
