@@ -69,10 +69,10 @@ def numbers_of(item: Item, answer: Any, language: str) -> dict[str, Any]:
     return {name: answer[name] for name in fields}
 
 
-def number_of(value: Any) -> int | float | None:
+def number_of(value: Any, unit: str) -> int | float | None:
     """The plain number in a value, or in a text as it is typed; None if there is none."""
     if isinstance(value, str):
-        return number_in(value)
+        return number_in(value, unit)
     is_exact = isinstance(value, int) or not isinstance(value, Real)
     try:
         return plain_number_in(value if is_exact else float(value), "")

@@ -24,7 +24,11 @@ EXPLAINED = "papers_explained"  # a folder that only editions after the deadline
 MAX_ANSWER_CHARS = 1000
 BETWEEN = r"\s,;.:/|<>()\[\]{}'\"`_&+=、，；。・·→⇒\u2013\u2014\-"
 UNSEEN = r"\u00ad\u200b-\u200f\u2060-\u2064\ufeff"  # of no width
-SEPARATORS = re.compile(rf"[{BETWEEN}{UNSEEN}]+|(?<![a-z])and(?![a-z])|和|與|及", re.IGNORECASE)
+SEPARATORS = re.compile(
+    rf"[{BETWEEN}{UNSEEN}]+|(?<![a-z])and(?![a-z])|和|與|及|选项?|選項?|答案|是|第|项|項|个|個",
+    re.IGNORECASE,
+)
+SHORT_UNITS = {"tokens per s": "tokens/s", "ratio": "x", "bytes": "b", "FLOP": "flops"}
 PLACES = re.compile(r"(?<!\d)(\d{1,2})[.):、]\s*(?=[a-z])", re.IGNORECASE)
 
 
@@ -177,10 +181,24 @@ def letters_in(text: str) -> list[str]:
     return list(printable(SEPARATORS.sub("", plain)).upper())
 
 
-def number_in(text: str) -> int | float | None:
-    """The number that was typed, "2,260,992" or "1.5e-3"; None if there is none, as in "0,5"."""
-    plain = unicodedata.normalize("NFKC", text[:MAX_ANSWER_CHARS])
+def number_in(text: str, unit: str = "") -> int | float | None:
+    """The number that was typed, also with the unit of its field; None if there is none ("0,5").
+
+    >>> [number_in(text) for text in ("2,260,992", "1.5e-3", "11/20", "55 %")]
+    [2260992, 0.0015, 0.55, 0.55]
+    >>> number_in("80 ms", "ms")
+    80
+    """
+    plain = unicodedata.normalize("NFKC", text[:MAX_ANSWER_CHARS]).casefold()
     plain = re.sub(rf"[\s_{UNSEEN}]", "", plain)
+    for ending in (unit, unit.removesuffix("s"), SHORT_UNITS.get(unit, "")):
+        plain = plain.removesuffix(re.sub(r"\s", "", ending.casefold()))
+    if re.fullmatch(r"[^/]+/[^/]+", plain):
+        above, below = (number_in(part) for part in plain.split("/"))
+        return above / below if above is not None and below else None
+    if re.fullmatch("[^%]+%", plain):
+        hundreds = number_in(plain[:-1])
+        return None if hundreds is None else hundreds / 100
     if re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", plain):
         plain = plain.replace(",", "")
     try:

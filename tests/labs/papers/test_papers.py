@@ -154,7 +154,8 @@ RIGHT_WAYS = [
     "A -> C -> E", "A → C → E", "A 和 C 和 E", "A 及 C 及 E", "A AND C And E", "A & C & E",
     "A + C + E", "A=C=E", "A · C ・ E", "A – C — E", "A ⇒ C => E", "A_C_E", "`A` `C` `E`",
     "\u200bA\ufeff C\u2060 E\u200d", "1. A 2. C 3. E", "1) A, 2) C, 3) E", "（1）A （2）C （3）E",
-    ["1. A", "2. C", "3. E"], "1、A 2、C 3、E",
+    ["1. A", "2. C", "3. E"], "1、A 2、C 3、E", "A) C) E)", "選 A、C、E", "答案：A、C、E",
+    "选项 A, C, E", "答案是 A 和 C 和 E。", "選項A，選項C，選項E",
 ]  # fmt: skip
 
 
@@ -289,6 +290,19 @@ def test_a_wrong_choice_is_explained_in_the_students_letters():
     message = credit(CHOICE, "ABD")[1][-1].message
     assert "of your letters A B D, 2 of 3 are right." in message
     assert "You missed C. Because." in message and "You chose D. Because." in message
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [("80 ms", "ms", 80), ("80ms", "ms", 80), ("0.08 s", "ms", None), ("80 MS", "ms", 80),
+     ("50 %", "probability", 0.5), ("５０％", "probability", 0.5), ("11/20", "probability", 0.55),
+     ("11 / 0", "probability", None), ("1/2/3", "probability", None), ("%" * 999, "ratio", None),
+     ("1.5x", "ratio", 1.5), ("1,024 tokens", "tokens", 1024), ("1 token", "tokens", 1),
+     ("12 tokens/s", "tokens per s", 12), ("12 tokens per s", "tokens per s", 12),
+     ("3e12 FLOPs", "FLOP", 3e12), ("2,048 B", "bytes", 2048), ("7 rows", "tokens", None)],
+)  # fmt: skip
+def test_a_number_may_have_its_unit_and_be_a_percentage_or_a_fraction(text, unit, expected):
+    assert number_in(text, unit) == expected
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def read_number(student: Student, case: ItemCase, field: str) -> float:
         raise LocalWrong(str(error), cause=error.cause) from None
     if is_blank(value):
         raise Unfinished(say("field blank", language, field=field))
-    number = number_of(value)
+    number = number_of(value, case.item.numbers.fields[field])
     if number is None or not math.isfinite(number):
         cause = in_general("not a number", field=field)
         raise LocalWrong(say("not a number", language, field=field, read=show(value)), cause=cause)
