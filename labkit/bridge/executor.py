@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from labkit.bridge.stand_in import stand_in_class
@@ -142,10 +143,12 @@ class Executor:
             case "$callback":
                 return _Callback(self._run_callback, payload)
             case "$offer":
-                call, items, answers, name = payload
+                call, items, answers, name, read = payload
                 plain = WireDecoder(b"", self._from_handle).decode
                 attributes = {name: plain(item) for name, item in items.items()}
-                return _stand_in(name, plain(call), attributes, dict(answers))
+                stand_in = _stand_in(name, plain(call), attributes, dict(answers))
+                stand_in._read = {name: plain(item) for name, item in read.items()}
+                return stand_in
         raise WireError(f"unexpected {tag}")
 
     def _run_callback(self, index: int, args: tuple, kwargs: dict) -> Any:
@@ -203,10 +206,19 @@ _Callback.__name__ = _Callback.__qualname__ = "function"  # so Python's messages
 class _StandIn:
     """Stands, in the student's process, for an object of the check's."""
 
+    _read: Mapping[str, Callable[[], Any]] = MappingProxyType({})
+
     def __getattr__(self, name: str) -> Any:
-        known = ", ".join(each for each in vars(self) if each[0] != "_")
+        if name in self._read:
+            return self._read[name]()
+        known = ", ".join(each for each in (*vars(self), *self._read) if each[0] != "_")
         message = f"the {type(self).__name__} has no attribute {name!r}; it has {known}"
         raise AttributeError(message, name=name, obj=self)
+
+    def __getitem__(self, item: str | int) -> Any:
+        if not self._read:
+            raise TypeError(f"the {type(self).__name__} has no items")
+        return self._read[[*self._read][item] if isinstance(item, int) else item]()
 
 
 class _CallableStandIn(_StandIn):

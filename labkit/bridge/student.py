@@ -61,14 +61,16 @@ class Offer:
 
     The student sees `attributes` (values, callables or further offers) and may call the object
     itself if `call` is given. Every call runs on the check's side. answers: the results of `call`
-    for whole numbers, if they are no secret and calls are not counted. name: the student's
-    word for the object, for messages.
+    for whole numbers, if they are no secret and calls are not counted. read: functions that give
+    the values of further attributes, or items, each time they are read: tensors, for instance.
+    name: the student's word for the object, for messages.
     """
 
     call: Callable[..., Any] | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     answers: Mapping[int, float] = field(default_factory=dict, repr=False)
     name: str = "object"
+    read: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     @cached_property
     def alone(self) -> tuple[dict, list]:
@@ -247,10 +249,11 @@ def _item_of(value: Any, callbacks: list) -> dict:
     if isinstance(value, Offer):
         encoder = Encoder(lambda inner: _item_of(inner, callbacks))
         attributes = {name: encoder.encode(item) for name, item in value.attributes.items()}
+        read = {name: encoder.encode(item) for name, item in value.read.items()}
         if encoder.blobs:
             raise TypeError("an Offer's attributes are plain values, callables and offers")
         call = None if value.call is None else _item_of(value.call, callbacks)
-        return {"$offer": [call, attributes, [*value.answers.items()], value.name]}
+        return {"$offer": [call, attributes, [*value.answers.items()], value.name, read]}
     if callable(value):
         callbacks.append(value)
         return {"$callback": len(callbacks) - 1}

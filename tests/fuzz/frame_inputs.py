@@ -44,7 +44,13 @@ known_names = st.sampled_from("area call odd raise_odd cyclic items table nothin
 owners = st.one_of(known_names.map(lambda name: {"$name": name}), tagged("$handle", counts))
 attributes = st.sampled_from(["real", "shape", "__len__", 5])
 offers = st.sampled_from(
-    [[0, {"a": 1}, [[1, 2]]], [None, {}, []], [1, {"b": {"$name": "area"}}, [0]], [0, {}], []]
+    [
+        [0, {"a": 1}, [[1, 2]], "x", {}],
+        [None, {}, [], "x", {"c": {"$callback": 0}}],
+        [1, {"b": {"$name": "area"}}, [0], 5, {"d": 1}],
+        [0, {}],
+        [],
+    ]
 )
 TAGS = """
 $tuple $dict $set $tensor $array $bytes $int $float $complex $dtype $handle $name $callback $offer

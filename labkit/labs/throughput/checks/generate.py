@@ -28,6 +28,7 @@ SETTINGS = (
     "num_beams",
     "use_cache",
     "eos_token_id",
+    "return_dict_in_generate",
 )
 UNTOLD = {"max_length": 20, "min_length": 0, "do_sample": True, "num_beams": 1, "use_cache": True}
 
@@ -81,8 +82,10 @@ class ScriptedModel:
             name="model",
         )
 
-    def generate(self, inputs: Any = None, generation_config: Any = None, **given: Any) -> Tensor:
-        """Prompt and new tokens, by the rules of transformers."""
+    def generate(
+        self, inputs: Any = None, generation_config: Any = None, **given: Any
+    ) -> Tensor | Offer:
+        """Prompt and new tokens, by the rules of transformers; in an object if that is asked."""
         if len(self.calls) >= 50:
             raise ValueError("generate was called 50 times for one prompt")
         tokens = inputs if inputs is not None else given.pop("input_ids", None)
@@ -100,7 +103,10 @@ class ScriptedModel:
         self.made.append(made)
         # Last, so that nothing that was given can stand for what the model got.
         self.calls.append({**settings, "tokens": tokens, "given": given})
-        return torch.cat([tokens.to(made.dtype), made], dim=1)
+        whole = torch.cat([tokens.to(made.dtype), made], dim=1)
+        if not settings.get("return_dict_in_generate"):
+            return whole
+        return Offer(read={"sequences": lambda: whole}, name="GenerateDecoderOnlyOutput")
 
     def _length(self, n_most: int, settings: dict) -> int:
         stops = self.case.stops_after
@@ -186,7 +192,7 @@ def end_of_text_cannot_end_a_run(student: Student, case: FixedCase) -> None:
             "the number of new tokens",
             expected=show(case.n_new),
             got=show(n_made),
-            why="The model stopped early, at its end-of-text token.",
+            why="The model stopped early, at its end-of-text token." if n_made < case.n_new else "",
         )
 
 

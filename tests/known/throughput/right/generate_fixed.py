@@ -38,3 +38,17 @@ def generate_fixed(model, tokens, n_new):
         tokens, generation_config=config, attention_mask=torch.ones_like(tokens)
     )
     return output[:, tokens.shape[1] :]
+
+# %% the output in an object
+def generate_fixed(model, tokens, n_new):
+    output = model.generate(
+        input_ids=tokens,
+        attention_mask=torch.ones_like(tokens),
+        max_new_tokens=n_new,
+        min_new_tokens=n_new,
+        do_sample=False,
+        return_dict_in_generate=True,
+        output_scores=False,
+    )
+    assert output["sequences"].shape == output[0].shape
+    return output.sequences[:, tokens.shape[1] :]
