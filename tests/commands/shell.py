@@ -91,13 +91,21 @@ class Shell:
         late.cancel()
         if not found:
             return f"it does not start: {said[-1500:]}"
-        if found[0].startswith("http"):
-            browser = build_opener(ProxyHandler({}), HTTPCookieProcessor())  # its token is a cookie
-            try:
-                browser.open(found[0], timeout=START_S).close()
-            except OSError as error:
-                return f"{found[0]} does not answer: {error}"
+        if found[0].startswith("http") and (problem := self._no_answer(found[0])):
+            return problem
         return "" if stays else self._ended(process)
+
+    def _no_answer(self, address: str) -> str:
+        """Why an address does not answer; on a busy machine it may be told some time before."""
+        browser = build_opener(ProxyHandler({}), HTTPCookieProcessor())  # its token is a cookie
+        for _ in range(START_S):
+            try:
+                browser.open(address, timeout=START_S).close()
+                return ""
+            except OSError as error:
+                problem = f"{address} does not answer: {error}"
+            time.sleep(1)
+        return problem
 
     def _ended(self, process: subprocess.Popen) -> str:
         """Press Ctrl-C, as often as a person would until nothing of it is left."""
