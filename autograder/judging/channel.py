@@ -16,7 +16,7 @@ from typing import Any
 from autograder.judging.ends import Overran, StudentEnded, Tampered, UsedUp
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import Silence, TimedSocket
-from labkit.bridge.executor import MAX_KINDS
+from labkit.bridge.executor import MAX_KINDS, MAX_NAME_CHARS
 from labkit.bridge.frames import receive, send
 from labkit.bridge.student import Student, answer_callback
 from labkit.bridge.wire import WireError
@@ -201,4 +201,6 @@ def _bounded(reply: dict) -> dict:
     kind, message = clean_text(reply.get("kind"), 100), clean_text(reply.get("message"), 2000)
     kinds = reply.get("kinds")
     kinds = [clean_text(each, 100) for each in kinds[:MAX_KINDS]] if isinstance(kinds, list) else []
-    return {"ok": False, "kind": kind, "kinds": kinds, "message": message, "lines": lines}
+    part = clean_text(reply.get("function"), MAX_NAME_CHARS)
+    known = {"function": part, "unwritten": reply.get("unwritten") is True}
+    return {"ok": False, "kind": kind, "kinds": kinds, "message": message, "lines": lines} | known

@@ -70,6 +70,8 @@ def test_every_submission_has_a_valid_result_a_page_and_a_mark(graded):
     assert next(row for row in rows if row["student"] == "ida")["mark"] == ""
     for student in STUDENTS:
         assert (graded / "feedback" / LAB / f"{student}.html").exists()
+    blank = next(result for result in map(json.loads, lines) if result["student"] == "dora")
+    assert {check["status"] for check in blank["checks"]} == {"todo"}
 
 
 def test_two_jobs_that_are_killed_and_go_on_give_the_bytes_of_one(graded, submissions, tmp_path):

@@ -19,6 +19,7 @@ from autograder.judging.ends import ChildDied, ForkDied, Overran, StudentEnded, 
 from autograder.judging.wall import RUNGS, ChildSettings, why_not
 from autograder.judging.walled import Child
 from labkit.bridge.frames import MAX_CONTAINERS
+from labkit.bridge.local import local_student
 from labkit.bridge.requests import hold, value_of
 from labkit.bridge.student import StudentError
 from labkit.bridge.wire import WireError
@@ -325,6 +326,22 @@ def scale(x, factor): return x * factor
     with pytest.raises(StudentError, match="ZeroDivisionError"):
         child.run_cell("def bad(): return 1 / 0")
         child.student.bad()
+
+
+@pytest.mark.parametrize("line", ['raise NotImplementedError("to do")', "return [][0]"])
+def test_an_error_says_all_that_it_says_in_a_notebook(child: Child, line: str) -> None:
+    source = f"def answer():\n    {line}"
+    run(child, source)
+    names: dict = {}
+    exec(source, names)
+    said = []
+    for student in (child.student, local_student(names)):
+        with pytest.raises(StudentError) as caught:
+            student.answer()
+        error = caught.value
+        said.append([str(error), error._kinds, error.function, error.is_unwritten])
+    assert said[0] == said[1]
+    assert said[0][-1] == ("to do" in line)
 
 
 def test_callbacks_run_on_this_side_and_may_ask_back(child: Child) -> None:
