@@ -61,7 +61,7 @@ WAYS = (
         r"\g<0> --source graph --max-new-tokens 2"),
     Way(r"python -m training.evaluate tiny-\w+", "one item a task",
         r"\g<0> --n 1 --max-new-tokens 4"),
-    Way(r"python -m training.evaluate tiny-\w+ --stored .+", "as it stands"),
+    Way(r"python -m training.evaluate tiny-\w+ --stored .+", "the stored items", r"\g<0> --n 1"),
     Way(r"labkit measure all (.+)", "all takes half an hour; tests play each at its smallest size",
         r"labkit measure roofline offload \1 --short"),
     Way(r"labkit show \S+", "no browser", r"\g<0> --no-open"),
