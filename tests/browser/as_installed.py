@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 
+import nbformat
 import pytest
 from lab_pages import RUN_TIMEOUT_MS, LabServer, close, errors_on, picture, write_settings
 from nbformat.v4 import new_code_cell, new_notebook
@@ -51,9 +52,8 @@ def unpacked(lab, folder):
     return path, next("".join(cell["source"]) for cell in cells if cell["id"] == "install")
 
 
-def solved(lab, first_cell, large):
-    """The notebook of a perfect student, with the first cell of the zip."""
-    notebook = solved_notebook(lab)
+def of_a_student(lab, notebook, first_cell, large):
+    """A notebook with the first cell of the zip."""
     (install,) = [cell for cell in notebook["cells"] if cell.get("id") == "install"]
     install["source"] = first_cell
     if large:
@@ -80,15 +80,18 @@ def test_every_cell_runs_without_an_error_or_a_warning(students, browser, shoot,
     shoot(page, f"installed-{lab.name}.png")
     close(page)
 
-    path.write_text(json.dumps(solved(lab, first_cell, request.config.getoption("--large"))))
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    students.run_all(page, path, 3 * RUN_TIMEOUT_MS)
-    picture(page, shoot, f"installed-{lab.name}-solved.png")
-    assert errors_on(page) == []
-    assert texts(page, ON_STDERR) == []
-    assert [text for text in texts(page, OUTPUTS) if "Warning" in text] == []
-    assert n_widgets(page) >= (lab.topic in players())
-    close(page)
+    large = request.config.getoption("--large")
+    kinds = {"blank": nbformat.read(path, as_version=4), "solved": solved_notebook(lab)}
+    for kind, notebook in kinds.items():
+        path.write_text(json.dumps(of_a_student(lab, notebook, first_cell, large)))
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        students.run_all(page, path, 3 * RUN_TIMEOUT_MS)
+        picture(page, shoot, f"installed-{lab.name}-{kind}.png")
+        assert errors_on(page) == []
+        assert texts(page, ON_STDERR) == []
+        assert [text for text in texts(page, OUTPUTS) if "Warning" in text] == []
+        assert n_widgets(page) >= (kind == "solved" and lab.topic in players())
+        close(page)
 
 
 def n_widgets(page):
