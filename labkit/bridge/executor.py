@@ -145,10 +145,10 @@ class Executor:
             case "$offer":
                 call, items, answers, name, read = payload
                 plain = WireDecoder(b"", self._from_handle).decode
-                attributes = {name: plain(item) for name, item in items.items()}
-                stand_in = _stand_in(name, plain(call), attributes, dict(answers))
-                stand_in._read = {name: plain(item) for name, item in read.items()}
-                return stand_in
+                attributes, functions = (
+                    {key: plain(item) for key, item in each.items()} for each in (items, read)
+                )
+                return _stand_in(name, plain(call), attributes, dict(answers), functions)
         raise WireError(f"unexpected {tag}")
 
     def _run_callback(self, index: int, args: tuple, kwargs: dict) -> Any:
@@ -215,9 +215,9 @@ class _StandIn:
         message = f"the {type(self).__name__} has no attribute {name!r}; it has {known}"
         raise AttributeError(message, name=name, obj=self)
 
+
+class _StandInWithItems(_StandIn):
     def __getitem__(self, item: str | int) -> Any:
-        if not self._read:
-            raise TypeError(f"the {type(self).__name__} has no items")
         return self._read[[*self._read][item] if isinstance(item, int) else item]()
 
 
@@ -229,16 +229,19 @@ class _CallableStandIn(_StandIn):
 
 
 @cache
-def _kind_of_stand_in(name: str, is_callable: bool) -> type[_StandIn]:
+def _kind_of_stand_in(name: str, base: type[_StandIn]) -> type[_StandIn]:
     """A class with the name that the student knows: Python's messages say it."""
-    return type(name, (_CallableStandIn if is_callable else _StandIn,), {})
+    return type(name, (base,), {})
 
 
-def _stand_in(name: str, call: Callable | None, attributes: dict, answers: dict) -> _StandIn:
-    stand_in = _kind_of_stand_in(name, call is not None)()
+def _stand_in(
+    name: str, call: Callable | None, attributes: dict, answers: dict, read: dict
+) -> _StandIn:
+    base = _StandIn if call is None else _CallableStandIn
+    stand_in = _kind_of_stand_in(name, _StandInWithItems if read else base)()
     if call is not None:
         stand_in._call, stand_in._answers = call, answers
-    vars(stand_in).update(attributes)
+    vars(stand_in).update(attributes, _read=read)
     return stand_in
 
 
