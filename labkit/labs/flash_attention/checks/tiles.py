@@ -82,9 +82,10 @@ def wider_numbers_make_shorter_tiles(student: Student, case: TileCase) -> None:
 def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
     """tile_kv counts whole rows only: it grows when the last byte of a row fits."""
     tile_q, tile_kv = case.ask(student)
-    why = case.why(tile_q, tile_kv, "Round down.")
     for more, rows, change in ((case.spare, 0, "a few bytes more"), (-1, -1, "one byte less")):
         _, other = case.ask(student, more=more)
+        is_too_many = 0 < other - tile_kv - rows <= 1
+        why = case.why(tile_q, tile_kv, "Round down." * is_too_many)
         what = f"how many rows tile_kv gains with {change} on the chip"
         expect_number(other - tile_kv, rows, what, relative=EXACT, why=why)
 

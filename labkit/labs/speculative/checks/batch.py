@@ -151,7 +151,7 @@ def rows_do_not_share_their_luck(student: Student, case: BatchCase) -> None:
         try:
             Claim("", independent(kept)).expect(found.of(itemgetter(slice(0, None, 2))))
         except Wrong:
-            why = "The numbers kept depend on each other. Each row needs uniforms of its own."
+            why = "The numbers kept depend on each other."
         raise Wrong(wrong.what, expected=wrong.expected, got=wrong.got, why=why) from None
 
 

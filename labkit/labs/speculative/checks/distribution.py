@@ -59,12 +59,54 @@ class DistributionCase:
             raise Wrong("the probabilities", expected="none below 0", got="negative ones")
         return got
 
-    def expect(self, student: Student, why: str, tolerance: float | None = None) -> Tensor:
-        """Raise Wrong unless the student finds these probabilities; returns them."""
+    def expect(
+        self,
+        student: Student,
+        why: str = "",
+        tolerance: float | None = None,
+        *,
+        slips: bool = False,
+    ) -> Tensor:
+        """Raise Wrong unless the student finds these probabilities; returns them.
+
+        slips: name the mistake of `SLIPS` that gives what the student's function gives.
+        """
         got = self.ask(student)
         expected = torch.tensor(self.expected, dtype=torch.float64)
+        if slips:
+            why = OVERFLOW if got.isnan().any() else slip_in_tensors(got, SLIPS, self, within=1e-5)
         expect_tensor(got, expected, "the probabilities", why=why, tolerance=tolerance)
         return got
+
+    def cut(
+        self, *, over: float | None = None, scaled: bool = True, reached: bool = True
+    ) -> Tensor:
+        """The probabilities at another temperature, not scaled, or without the last of top-p."""
+        probs = (self.tensor().double() / (self.temperature if over is None else over)).softmax(-1)
+        ordered, order = probs.sort(dim=-1, descending=True, stable=True)
+        if self.top_k is not None:
+            ordered[..., self.top_k :] = 0
+        if self.top_p is not None:
+            before = ordered.cumsum(-1) - ordered * reached
+            ordered[before >= self.top_p] = 0
+        kept = torch.zeros_like(probs).scatter(-1, order, ordered)
+        return kept / kept.sum(-1, keepdim=True) if scaled else kept
+
+
+OVERFLOW = "The powers overflow. Use `torch.softmax`, or subtract the largest logit first."
+SLIPS = {  # what known mistakes give, by what is said of them
+    "Divide the logits by the temperature before the softmax.": lambda case: case.cut(over=1),
+    "The logits are multiplied by the temperature. Divide them by it.": (
+        lambda case: case.cut(over=1 / case.temperature)
+    ),
+    "The temperature divides the logits, not the probabilities.": (
+        lambda case: case.cut(over=1, scaled=False) / case.temperature
+    ),
+    "Divide the kept probabilities by their sum.": lambda case: case.cut(scaled=False),
+    "The token with which the sum reaches top_p is kept, too.": (
+        lambda case: case.cut(reached=False)
+    ),
+}
 
 
 _probs = partial(check, "distribution", gate=True)
@@ -73,7 +115,7 @@ _probs = partial(check, "distribution", gate=True)
 @_probs("temperature", "large", hint="Use `torch.softmax` of logits / temperature.")
 def the_temperature_divides_the_logits(student: Student, case: DistributionCase) -> None:
     """The probabilities are the softmax of logits / temperature, also for large logits."""
-    case.expect(student, "Divide the logits by the temperature before the softmax.")
+    case.expect(student, slips=True)
 
 
 @_probs("greedy", hint="Treat temperature 0 before you divide.")
@@ -85,14 +127,13 @@ def temperature_zero_is_certain(student: Student, case: DistributionCase) -> Non
 @_probs("top_k", hint="Set all others to 0, then divide by the sum.")
 def top_k_keeps_the_most_likely(student: Student, case: DistributionCase) -> None:
     """Top-k keeps the k most likely tokens, the others get 0, and the sum is 1."""
-    case.expect(student, "Divide the kept probabilities by their sum.")
+    case.expect(student, slips=True)
 
 
 @_probs("top_p", hint="Keep the token with which the sum reaches top_p, too.")
 def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCase) -> None:
     """Top-p keeps the fewest most likely tokens with a sum of at least top_p; new sum 1."""
-    why = "Keep a token if the more likely tokens before it sum to less than top_p."
-    case.expect(student, why)
+    case.expect(student, slips=True)
 
 
 @_probs("order", hint="Apply top-k to the result of the temperature, and top-p to that of top-k.")
