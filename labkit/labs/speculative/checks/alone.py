@@ -189,7 +189,7 @@ def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     expect_one_call_for_the_prompt(len(run.calls) - n_calls)
 
 
-@_plain("repeated", weight=0.5, hint="Pass rng to `sample`.")
+@_plain("repeated", weight=0.5, hint="Pass rng to `sample`.", gate=False)
 def rng_decides_about_each_token(student: Student, case: SamplingCase) -> None:
     """The same state of `rng` gives the same text, and another state another text."""
     expect_rng_decides(student, case)
