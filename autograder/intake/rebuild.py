@@ -1,8 +1,8 @@
 """Putting a submission back onto the master notebook.
 
 Test and locked cells, metadata and the order of what is marked are always the master's. The
-student's text is found by grade id, else by the names that a cell defines. Nothing that a student
-wrote is dropped: every cell that is not an untouched cell of the master runs in its place.
+student's text is found by grade id, else by the names that a cell defines. Every cell that a
+student wrote is shown in its place; `steps` says which of them run.
 """
 
 import copy

@@ -66,7 +66,7 @@ class StepPlan:
         return given + self._with_places(self._without_idle(student, experiments))
 
     def _with_places(self, steps: list[Step]) -> list[Step]:
-        """The steps, and behind which of them each exercise is judged."""
+        """The steps, and after which of them each exercise is judged."""
         checked = {
             i: checked_exercise(cell.source)
             for i, cell in enumerate(self.submitted)

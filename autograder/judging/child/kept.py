@@ -1,5 +1,7 @@
 """What an exercise is judged with: names, builtins and settings as they stood after its cell.
 
+If a check of the exercise was called below its cell, the last such call counts instead.
+
 A later cell may rebind a builtin, change a library's functions or its settings. An answer above it
 is judged as if that cell were not there.
 """

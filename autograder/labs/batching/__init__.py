@@ -1,3 +1,7 @@
-"""Lab 5: hidden cases, wrong answers, right answers of another design."""
+"""Lab 5: what never ships: hidden cases."""
 
-LEFT_BLANK = ("BucketQueue", "DecodeLoop", "goodput")  # by who does half of the lab
+LEFT_BLANK = (
+    "BucketQueue",
+    "DecodeLoop",
+    "goodput",
+)  # in the half-finished submission to practise on

@@ -1,3 +1,7 @@
-"""Lab 7: hidden cases, wrong answers, right answers of another design."""
+"""Lab 7: what never ships: hidden cases."""
 
-LEFT_BLANK = ("flash_attention_1", "run_times", "homework")  # by who does half of the lab
+LEFT_BLANK = (
+    "flash_attention_1",
+    "run_times",
+    "homework",
+)  # in the half-finished submission to practise on

@@ -1,3 +1,7 @@
-"""Lab 4: hidden cases, wrong answers, right answers of another design."""
+"""Lab 4: what never ships: hidden cases."""
 
-LEFT_BLANK = ("generate", "RingCache", "PagedCache")  # by who does half of the lab
+LEFT_BLANK = (
+    "generate",
+    "RingCache",
+    "PagedCache",
+)  # in the half-finished submission to practise on

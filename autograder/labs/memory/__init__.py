@@ -1,3 +1,7 @@
-"""Lab 1: hidden cases, wrong answers, right answers of another design."""
+"""Lab 1: what never ships: hidden cases."""
 
-LEFT_BLANK = ("largest_model", "longest_sequence", "kv_table")  # by who does half of the lab
+LEFT_BLANK = (
+    "largest_model",
+    "longest_sequence",
+    "kv_table",
+)  # in the half-finished submission to practise on

@@ -1,3 +1,3 @@
-"""Lab 8: the key, hidden cases, wrong and right answers."""
+"""Lab 8: what never ships: hidden cases, and the key."""
 
-LEFT_BLANK = ("q02", "q06", "q16_numbers")  # by who does half of the lab
+LEFT_BLANK = ("q02", "q06", "q16_numbers")  # in the half-finished submission to practise on

@@ -1,3 +1,7 @@
-"""Lab 6: hidden cases, wrong answers, right answers of another design."""
+"""Lab 6: what never ships: hidden cases."""
 
-LEFT_BLANK = ("speculative", "ngram_draft", "best_gamma")  # by who does half of the lab
+LEFT_BLANK = (
+    "speculative",
+    "ngram_draft",
+    "best_gamma",
+)  # in the half-finished submission to practise on

@@ -15,9 +15,13 @@ from autograder.builder.source import find_lab, read_labs
 from autograder.builder.wheel import code_files, packages_needed, write_folder
 from autograder.errors import Refusal
 from autograder.imports import imported_modules, needed_modules
+from autograder.labs import cases_of
+from autograder.pages.cases import cell_of_finding
+from autograder.record.results import CheckResult
+from labkit.checks.core import HIDDEN, checks_of
 
 LABS = read_labs()
-MOST_LINES = {1: 9_000, 4: 10_500, 6: 18_400}
+MOST_LINES = {1: 9_000, 4: 10_500, 6: 18_500}
 # Of release 0.1; not that of lab 8, which asked with widgets.
 OLD_SETUPS = json.loads(Path(__file__).with_name("setups_of_0_1.json").read_text("utf-8"))
 READ_ONLY = {"labkit", "labkit.labs", "labkit.lazy"}
@@ -64,6 +68,20 @@ def test_a_hidden_case_may_not_need_a_module_that_the_wheel_does_not_hold(monkey
     )
     with pytest.raises(Refusal, match=r"autograder/labs/memory/cases/\w+.py imports labkit.cli,"):
         reached_modules.__wrapped__(find_lab("01"))
+
+
+@pytest.mark.parametrize("lab", read_labs(), ids=lambda lab: lab.name)
+def test_a_hidden_case_as_a_cell_finds_its_modules(lab):
+    reached, needed = reached_modules(lab), {"labkit"}
+    for exercise, checks in checks_of(lab.topic).items():
+        for case in range(len(cases_of(lab.topic, 1)[exercise])):
+            found = CheckResult(
+                exercise, checks[0].name, 0, 1, False, HIDDEN, status="failed", case=case
+            )
+            needed |= {*imported_modules(cell_of_finding(lab.name, 1, found))}
+    assert ("labkit.checks.replay" in needed) == (lab.topic != "papers")  # it has no inputs
+    assert [each for each in needed if each.startswith("autograder")] == []
+    assert {each for each in needed if each.startswith("labkit")} <= reached.keys()
 
 
 @pytest.mark.parametrize("name", OLD_SETUPS)

@@ -93,7 +93,7 @@ class DistributionCase:
         return kept / kept.sum(-1, keepdim=True) if scaled else kept
 
 
-OVERFLOW = "The powers overflow. Use `torch.softmax`, or subtract the largest logit first."
+OVERFLOW = "`exp` gives infinity here. Use `torch.softmax`, or subtract the largest logit first."
 SLIPS = {  # what known mistakes give, by what is said of them
     "Divide the logits by the temperature before the softmax.": lambda case: case.cut(over=1),
     "The logits are multiplied by the temperature. Divide them by it.": (
