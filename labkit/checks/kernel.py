@@ -117,16 +117,26 @@ def watch(names: Collection[str]) -> Watch | None:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Stop the code inside after this many seconds: raise TookTooLong at its next line."""
+    """Stop the code inside after this many seconds: raise TookTooLong at its next line.
+
+    And again each second: Python drops an exception that comes while a weak reference is cleared.
+    """
     thread = ctypes.c_ulong(threading.get_ident())
     set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    timer = threading.Timer(seconds, lambda: set_exception(thread, ctypes.py_object(TookTooLong)))
-    timer.daemon = True
+    ended = threading.Event()
+
+    def interrupt() -> None:
+        wait_s = seconds
+        while not ended.wait(wait_s):
+            set_exception(thread, ctypes.py_object(TookTooLong))
+            wait_s = 1
+
+    timer = threading.Thread(target=interrupt, daemon=True)
     timer.start()
     try:
         yield
     finally:
-        timer.cancel()
+        ended.set()
         timer.join()
         set_exception(thread, None)
 

@@ -9,7 +9,6 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from instances import shown_labs
 from student_venv import Environment, first_cell, unpack
 
 from autograder import places
@@ -105,12 +104,9 @@ def site(tmp_path_factory):
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize(
-    "labs", [shown_labs(), pytest.param(LABS, marks=pytest.mark.slow)], ids=["shown", "all"]
-)
-def test_one_environment_serves_all_labs_by_their_zips_and_gets_the_data_once(venv, folder, labs):
+def test_one_environment_serves_all_labs_by_their_zips_and_gets_the_data_once(venv, folder):
     installed = (venv.packages / "labkit_data").stat().st_ino
-    for lab in labs:
+    for lab in LABS:
         edition = edition_of(lab)
         said = venv.says(unpack(edition, folder), folder)
         assert said == f"labkit {edition.version} is {'ready' if lab == FIRST else 'installed'}."
