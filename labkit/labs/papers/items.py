@@ -28,6 +28,7 @@ SEPARATORS = re.compile(
     rf"[{BETWEEN}{UNSEEN}]+|(?<![a-z])and(?![a-z])|和|與|及|选项?|選項?|答案|是|第|项|項|个|個",
     re.IGNORECASE,
 )
+ONE_OF = {"tokens": "token", "bytes": "byte", "rows": "row", "elements": "element"}
 SHORT_UNITS = {"tokens per s": "tokens/s", "ratio": "x", "bytes": "b", "FLOP": "flops"}
 PLACES = re.compile(r"(?<!\d)(\d{1,2})[.):、]\s*(?=[a-z])", re.IGNORECASE)
 
@@ -191,7 +192,7 @@ def number_in(text: str, unit: str = "") -> int | float | None:
     """
     plain = unicodedata.normalize("NFKC", text[:MAX_ANSWER_CHARS]).casefold()
     plain = re.sub(rf"[\s_{UNSEEN}]", "", plain)
-    for ending in (unit, unit.removesuffix("s"), SHORT_UNITS.get(unit, "")):
+    for ending in (unit, ONE_OF.get(unit, ""), SHORT_UNITS.get(unit, "")):
         plain = plain.removesuffix(re.sub(r"\s", "", ending.casefold()))
     if re.fullmatch(r"[^/]+/[^/]+", plain):
         above, below = (number_in(part) for part in plain.split("/"))

@@ -295,6 +295,7 @@ def test_a_wrong_choice_is_explained_in_the_students_letters():
 @pytest.mark.parametrize(
     ("text", "unit", "expected"),
     [("80 ms", "ms", 80), ("80ms", "ms", 80), ("0.08 s", "ms", None), ("80 MS", "ms", 80),
+     ("80 m", "ms", None),
      ("50 %", "probability", 0.5), ("５０％", "probability", 0.5), ("11/20", "probability", 0.55),
      ("11 / 0", "probability", None), ("1/2/3", "probability", None), ("%" * 999, "ratio", None),
      ("1.5x", "ratio", 1.5), ("1,024 tokens", "tokens", 1024), ("1 token", "tokens", 1),
