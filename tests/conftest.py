@@ -21,6 +21,7 @@ REST = (  # modules and claims that take ten seconds or more: `make test-rest` p
     "autograder/builder/test_closure.py::test_the_setup_cell_of_an_older_notebook",
     "autograder/builder/test_labs.py::test_without_the_places_of_a_lab",
     "autograder/builder/test_new.py::test_a_new_lab_and_a_new_exercise_build",
+    "autograder/builder/test_new.py::test_a_lab_is_removed",
     "autograder/builder/test_new.py::test_the_tests_of_a_new_lab_and_of_a_new_exercise",
     "autograder/desk/test_store.py::test_every_mark_that_was_acknowledged",
     *("autograder/grading/test_cluster.py", "autograder/grading/test_durability.py"),
