@@ -29,7 +29,7 @@ def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
     recipe says what is kept for each parameter: a name, and its bytes. For
     plain gradient descent in float32 it is {"weights": 4, "gradients": 4}.
     Other recipes have other names. Do not change the recipe.
-    Returns the bytes as an int, exact for any size.
+    Returns the bytes.
     Source: Rajbhandari et al. 2020 (arXiv:1910.02054), section 3.1.
     """
     return n_params * sum(recipe.values())
@@ -41,7 +41,7 @@ def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
     Each layer stores its own keys and values of the token. shape has the
     fields n_layers, n_heads (query heads), n_kv_heads, head_dim and d_model;
     you need some of them. bytes_per_number: the bytes of one stored number.
-    Returns the bytes as an int.
+    Returns the bytes.
     Source: Ainslie et al. 2023 (arXiv:2305.13245), for shared KV heads.
     """
     return 2 * shape.n_layers * shape.n_kv_heads * shape.head_dim * bytes_per_number
@@ -53,7 +53,7 @@ def kv_cache_bytes(
     """Bytes of the KV cache of a batch whose sequences are all n_tokens long.
 
     n_tokens counts the prompt too. For n_tokens = 0, return 0. Use your
-    kv_bytes_per_token. Returns the bytes as an int.
+    kv_bytes_per_token. Returns the bytes.
     """
     return batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
 

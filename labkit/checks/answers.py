@@ -2,13 +2,15 @@
 
 In the notebook an answer is compared with what the student's own functions give for the conventions
 it names, and with numbers that known mistakes produce; with hidden cases, the functions come from
-`case.right`. So the right numbers are nowhere in what students get.
+`case.right`. So the right numbers are nowhere in what students get. An answer that does not follow
+from these may follow from the student's own: a mistake in a function costs nothing here again.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from types import ModuleType
 from typing import Any, ClassVar
 
 from labkit.bridge.requests import value_of
@@ -21,18 +23,25 @@ from labkit.models.facts import data_path
 
 @dataclass(frozen=True)
 class AnswerCase:
-    """One answer cell. right: has the right functions and values as attributes; None in open cases.
+    """One answer cell. The cell's name is that of the variable it assigns.
 
-    The cell's name is that of the variable it assigns.
+    right: the module of the right functions, or right values; key: right values beside such a
+    module. Both are None in open cases.
     """
 
     is_own: ClassVar[bool] = True  # the student wrote it
 
     cell: str
     right: Any = None
+    key: Any = None
 
     def __str__(self) -> str:
         return f"your answer {self.cell}"
+
+    @property
+    def by_own_functions(self) -> "AnswerCase | None":
+        """The case as the notebook plays it, by the student's functions; None if it has none."""
+        return replace(self, right=None) if isinstance(self.right, ModuleType) else None
 
 
 def fields_of(student: Student, case: AnswerCase, keys: Sequence[str]) -> dict:

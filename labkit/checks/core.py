@@ -296,10 +296,16 @@ def play_check(
 
 
 def _play(check: Check, student: Student, case: Any, right: Any) -> None:
-    """Play a case; where it fails, once more with right parts, and only that counts."""
+    """Play a case; where it fails, once more with right parts, and only that counts.
+
+    An answer that fails is played once more with the student's own functions: a mistake in one of
+    them costs nothing where it is used.
+    """
     try:
         check.play(student, case)
     except (Wrong, StudentError) as own:
+        if (again := getattr(case, "by_own_functions", None)) is not None:
+            return _play_again(check, student, again, own)
         if right is None or not check.parts:
             raise
         parts = {name: getattr(right, name) for name in check.parts}
@@ -308,6 +314,13 @@ def _play(check: Check, student: Student, case: Any, right: Any) -> None:
             check.play(helped, case)
         except StudentError as error:
             raise own if isinstance(own, Wrong) else error from None
+
+
+def _play_again(check: Check, student: Student, case: Any, first: Exception) -> None:
+    try:
+        check.play(student, case)
+    except (Wrong, NotJudged, Unfinished, MissingName, StudentError):
+        raise first from None
 
 
 def _what_is_to_do(exercise: str, error: StudentError) -> str:

@@ -12,7 +12,7 @@ from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import read_lab, solved_text
 from autograder.builder.wheel import student_files
 from autograder.labs import cases_of
-from autograder.labs.memory.cases import ANSWERS, RIGHT
+from autograder.labs.memory.cases import KEYS, RECIPE
 from autograder.places import SOURCES
 from labkit import memory
 from labkit.bridge.local import local_student
@@ -22,7 +22,7 @@ from labkit.labs.memory.checks import fit_slips
 from labkit.models import facts
 from labkit.models.shapes import ModelShape
 from tests.known import mutants_of, variants_of
-from tests.known.memory.answers import largest, longest, table
+from tests.known.memory.answers import largest, longest, table, training
 
 FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
 CHECKS, OPEN_CASES = checks_of("memory"), open_cases_of("memory")
@@ -223,9 +223,9 @@ def test_training_keeps_the_sum_of_its_recipe(n_params, recipe):
 
 
 def test_mixed_precision_adam_is_sixteen_bytes_of_which_twelve_are_the_optimizer_s():
-    assert memory.training_bytes(1, RIGHT.RECIPE) == 16
-    state = {name: RIGHT.RECIPE[name] for name in ("master_weights", "first_moment")}
-    assert memory.training_bytes(1, state) + RIGHT.RECIPE["second_moment"] == 12
+    assert memory.training_bytes(1, RECIPE) == 16
+    state = {name: RECIPE[name] for name in ("master_weights", "first_moment")}
+    assert memory.training_bytes(1, state) + RECIPE["second_moment"] == 12
 
 
 @pytest.mark.parametrize("exercise", CHECKS)
@@ -242,7 +242,7 @@ def test_hidden_cases_are_the_same_for_the_same_seed_and_fresh_for_another():
     assert first == again != other
 
 
-FUNCTIONS = [name for name in CHECKS if name not in ANSWERS]
+FUNCTIONS = [name for name in CHECKS if name not in KEYS]
 RETURNED = [
     None,
     True,
@@ -334,7 +334,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("exercise", ANSWERS)
+@pytest.mark.parametrize("exercise", KEYS)
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda value: type(value).__name__)
 def test_a_hostile_value_in_any_place_of_an_answer_is_only_wrong(solved, exercise, value):
     right = solved[exercise]
@@ -349,7 +349,7 @@ def test_a_hostile_value_in_any_place_of_an_answer_is_only_wrong(solved, exercis
                 assert any(not finding.passed for finding in found.values()), (key, inner)
 
 
-@pytest.mark.parametrize("exercise", ANSWERS)
+@pytest.mark.parametrize("exercise", KEYS)
 def test_a_blank_place_blocks_only_the_checks_that_need_it(solved, exercise):
     for key in solved[exercise]:
         found = findings(solved | {exercise: solved[exercise] | {key: ...}}, exercise)
@@ -420,6 +420,27 @@ def test_open_answers_are_held_against_the_student_s_own_functions(solved):
     assert "by your own functions" in finding.message
     hidden = findings(solved | own, "longest_on_l40s")
     assert all(finding.passed for finding in hidden.values())
+
+
+def test_a_missing_factor_costs_nothing_where_the_function_is_used(solved):
+    """Answers from the student's functions are judged by these, hidden and in the notebook."""
+    namespace = dict(solved)
+    right = namespace["kv_bytes_per_token"]
+    namespace["kv_bytes_per_token"] = lambda *args: right(*args) // 2  # kv_cache_bytes calls it
+    for cell in LAB.exercises:
+        if cell.name == "kv_cache_bytes":
+            exec(solved_text(cell), namespace)
+    halves = (1.75, 1.75, 2.25, 2.25, 2.5, 4.0)
+    for exercise, text in {
+        "kv_table": table(halves),
+        "longest_on_l40s": longest("driver", "exact", 28_640),
+        "training_and_generation": training(per_token=147_456 // 2),
+    }.items():
+        exec(text, namespace)
+        for cases in (None, OPEN_CASES[exercise]):
+            assert all(f.passed for f in findings(namespace, exercise, cases).values())
+    exec(table([3 * cell for cell in halves]), namespace)
+    assert not findings(namespace, "kv_table")["cells_follow_from_each_model"].passed
 
 
 def test_an_answer_before_its_function_is_still_to_do(solved):

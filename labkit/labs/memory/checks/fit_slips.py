@@ -15,8 +15,8 @@ def billion_slips(whole: float, room: float, overhead: float) -> dict[str, float
         "The overhead is in GB. Subtract it from the bytes of the card, not from the billions.": (
             whole - overhead
         ),
-        "That is 16 bytes per parameter, as in training. 16 bits are 2 bytes.": room / 8,
-        "That is 8 bytes per parameter: 16 bits are 2 bytes.": room / 4,
+        "That is 16 bytes per parameter: the weights have 16 bits, which are 2 bytes.": room / 8,
+        "That is 8 bytes per parameter: the weights have 16 bits, which are 2 bytes.": room / 4,
         "That is 4 bytes per parameter: the weights have 16 bits, which are 2 bytes.": room / 2,
         "That is 1 byte per parameter: the weights have 16 bits, which are 2 bytes.": room * 2,
         "That is half a byte per parameter: the weights have 16 bits, which are 2 bytes.": room * 4,
@@ -35,8 +35,12 @@ def token_slips(total: float, weights: float, token: float) -> dict[str, float]:
         "40 query heads (or d_model) were counted. Keys and values are stored once per KV head.": (
             room / (5 * token)
         ),
-        "Only half of the cache was counted: both keys and values are stored.": room / (token / 2),
-        "4 bytes per stored number were taken: 16 bits are 2 bytes.": room / (2 * token),
+        "Each token has half of its bytes. Count 2 bytes per number, for keys and for values.": (
+            room / (token / 2)
+        ),
+        "Each token has twice its bytes. Count 2 bytes per number, for keys and for values.": (
+            room / (2 * token)
+        ),
         "Bits were taken for bytes: 16 bits are 2 bytes.": room / (8 * token),
         "The layers were left out: each layer has a cache of its own.": room / (token / 40),
         "The weights are in GiB but the card is in GB: use one unit for both.": (

@@ -31,7 +31,7 @@ def shape_of(
     )
 
 
-def weight_slips(n: int, width: int) -> dict[str, float]:
+def weight_slips(n: int, width: int = 2) -> dict[str, float]:
     """The bytes of the weights by known mistakes."""
     return {
         "Bits were taken for bytes: 16 bits are 2 bytes.": 8 * n * width,
@@ -75,7 +75,7 @@ weight_bytes = CallTable(
 
 def recipe_slips(n: int, recipe: Mapping[str, int]) -> dict[str, float]:
     """The bytes of a training by known mistakes."""
-    values, weights = recipe.values(), recipe["weights"]
+    values, weights = recipe.values(), recipe.get("weights", 0)
     return {
         "Equal values of the recipe were counted once. Count each of them.": n * sum(set(values)),
         "16 bytes per parameter were taken. Add up the values of the recipe.": 16 * n,
@@ -86,7 +86,7 @@ def recipe_slips(n: int, recipe: Mapping[str, int]) -> dict[str, float]:
         "The values were multiplied. Add them up.": n * prod(values),
         "Only the weights were counted. Add up all values of the recipe.": n * weights,
         "The weights were left out. Add up all values of the recipe.": n * (sum(values) - weights),
-        "Only the largest entry was counted.": n * max(values),
+        "Only the largest entry was counted.": n * max(values, default=0),
     }
 
 
@@ -170,6 +170,7 @@ def _wrong_factors(shape: ModelShape, width: int) -> dict[tuple[str, str], float
         ("head", "The width of a head was left out: multiply by `head_dim`."): 1,
         ("width", "2 bytes per number were taken, but bytes_per_number has another value."): 2,
         ("width", "4 bytes per number were taken, but bytes_per_number has another value."): 4,
+        ("width", "8 bytes per number were taken, but bytes_per_number has another value."): 8,
         ("width", "Bits were taken for bytes: 16 bits are 2 bytes."): 8 * width,
         ("width", "Numbers were counted: multiply by bytes_per_number."): 1,
         ("width", "It was divided by 8, but bytes_per_number is in bytes already."): width / 8,
@@ -225,8 +226,8 @@ kv_cache_bytes = CallTable(
             "The cache of one token of one sequence is what kv_bytes_per_token gives.",
             hint="Return what kv_bytes_per_token returns, if there is one token and one sequence.",
             what="the cache of one token",
-            rows=[call(LLAMA_3, 1).gives(131_072)],
-            slips=lambda shape, n: {
+            rows=[call(LLAMA_3, 1).gives(131_072), call(LLAMA_3, 1, 1, 2).gives(131_072)],
+            slips=lambda shape, n, *given: {
                 "kv_bytes_per_token already counts keys and values: do not multiply by 2 again.": (
                     4 * shape.n_layers * shape.n_kv_heads * shape.head_dim * 2
                 )
@@ -236,10 +237,10 @@ kv_cache_bytes = CallTable(
             "grows_with_every_token",
             "Each token adds the same bytes, and 0 tokens take 0 bytes.",
             hint="Multiply the bytes of one token by n_tokens.",
-            of=lambda f, shape, n: f(shape, n) / f(shape, 1),
+            of=lambda f, shape, n, *batch: f(shape, n, *batch) / f(shape, 1, *batch),
             what="the bytes of many tokens, divided by those of one",
             rows=[call(LLAMA_3, 100).gives(100), call(LLAMA_3, 0).gives(0)],
-            slips=lambda shape, n: {
+            slips=lambda shape, n, *batch: {
                 "It grows with the square of n_tokens, but each token adds the same bytes.": n * n,
                 "It does not grow with n_tokens.": 1,
             },
@@ -248,10 +249,12 @@ kv_cache_bytes = CallTable(
             "every_sequence_keeps_its_own",
             "Each sequence of the batch has a cache of its own.",
             hint="Multiply by batch_size: each sequence has its own keys and values.",
-            of=lambda f, shape, n, batch_size: f(shape, n, batch_size=batch_size) / f(shape, n),
+            of=lambda f, shape, n, batch_size, **width: (
+                f(shape, n, batch_size=batch_size, **width) / f(shape, n, **width)
+            ),
             what="the bytes of a batch, divided by those of one sequence",
             rows=[call(LLAMA_3, 100, batch_size=3).gives(3)],
-            slips=lambda shape, n, batch_size: {
+            slips=lambda shape, n, batch_size, **width: {
                 "batch_size was not used: each sequence has a cache.": 1,
                 "It was multiplied by batch_size twice.": batch_size**2,
             },

@@ -114,8 +114,8 @@ def each_ratio_is_cache_over_weights(student: Student, case: AnswerCase) -> None
             1 / right
             if right
             else 0: "That is weights divided by cache. Divide the cache by the weights.",
-            right * 2: "That is twice too much. Take 2 bytes per number for both.",
-            right / 2: "That is half. Take 2 bytes per number for both, and count keys and values.",
+            right * 2: "That is twice too much. Compare the bytes per number in both.",
+            right / 2: "That is half. Compare the bytes per number in both. Count keys and values.",
         }
         source = "the cache of 32,768 tokens and the weights of this model"
         expect_close(case, got, right, f"the ratio of {model}", source, relative=0.03, slips=slips)

@@ -35,13 +35,12 @@ def cells_follow_from_each_model(student: Student, case: AnswerCase) -> None:
     """The cells of batch 1 follow from layers, KV heads and head_dim of each model."""
     unit, n_tokens, rows = _table_fields(student, case)
     cells = {model: row[0] for model, row in rows.items()}
-    slip = _rule_behind(cells, n_tokens)
-    if slip:
-        raise Wrong("these cells follow another formula", why=slip)
     right = {model: cache_bytes(student, case, model, n_tokens) for model in FAMILY}
     accepted = ("GB", "GiB") if unit == "GB" else ("GiB",)
     if any(_all_close(cells, right, UNITS[name]) for name in accepted):
         return
+    if slip := _rule_behind(cells, n_tokens):
+        raise Wrong("these cells follow another formula", why=slip)
     if unit == "GiB" and _all_close(cells, right, UNITS["GB"]):
         raise Wrong(
             "these numbers are GB, not GiB", why="1 GiB is 2^30 bytes, 7.4 % more than 1 GB."
@@ -89,8 +88,8 @@ WRONG_RULES = {  # GiB at 32,768 tokens of Qwen3-4B and Qwen3-32B
     (18.0, 64.0): "Query heads were counted. Multiply by the number of KV heads.",
     (2.8125, 5.0): "d_model / n_heads was taken for the width of a head. Use head_dim.",
     (11.25, 40.0): "d_model was used. Keys and values have n_kv_heads * head_dim numbers.",
-    (2.25, 4.0): "Only half of each cache was counted: both keys and values are stored.",
-    (9.0, 16.0): "4 bytes per number were taken: half precision is 2 bytes.",
+    (2.25, 4.0): "These are half. Count 2 bytes per number, for keys and for values.",
+    (9.0, 16.0): "These are twice too large. Count 2 bytes per number, for keys and for values.",
     (36.0, 64.0): "These are eight times too large: 16 bits are 2 bytes.",
     (0.125, 0.125): "One layer was counted: each layer stores its own keys and values.",
 }
@@ -158,8 +157,8 @@ def factors_are_those_of_the_model(student: Student, case: AnswerCase) -> None:
     }
     for name, factor in factors.items():
         is_wrong = factor != looked_up[name] if name in looked_up else (name, factor) in slips
-        if case.right and name in case.right.FACTORS:
-            is_wrong = factor not in case.right.FACTORS[name]
+        if case.key and name in case.key:
+            is_wrong = factor != case.key[name]
         if is_wrong:
             raise Wrong(f"{model}: {show(factor)} for {name}", why=slips.get((name, factor), ""))
 

@@ -1,6 +1,6 @@
 """Wrong answers to `longest_sequence`: edits of the reference, or the whole answer."""
 
-# fails the_batch_shares_what_the_weights_leave
+# fails the_batch_shares_what_the_weights_leave an_overhead_comes_off_first
 
 # %% batch forgotten
 # = (batch_size * token_bytes) => token_bytes
@@ -17,10 +17,12 @@ left_bytes = vram_bytes - model_bytes if overhead_bytes < vram_bytes else 0
 # %% weights forgotten
 # = vram_bytes - model_bytes - overhead_bytes => vram_bytes - overhead_bytes
 
-# fails a_token_fits_whole_or_not_at_all
+# fails an_overhead_comes_off_first a_token_fits_whole_or_not_at_all
 
 # %% fractions of tokens
 # = int(left_bytes // (batch_size * token_bytes)) => left_bytes / (batch_size * token_bytes)
+
+# fails a_token_fits_whole_or_not_at_all
 
 # %% divides in floats
 # = left_bytes // (batch_size * token_bytes) => left_bytes / (batch_size * token_bytes)
@@ -39,7 +41,7 @@ return left_bytes // (batch_size * token_bytes)
 # %% refuses products alone, so two negative numbers pass
 # = batch_size <= 0 or token_bytes <= 0 => batch_size * token_bytes <= 0
 
-# fails the_batch_shares_what_the_weights_leave
+# fails the_batch_shares_what_the_weights_leave an_overhead_comes_off_first
 
 # %% the batch divided out twice
 # = batch_size * token_bytes => batch_size * batch_size * token_bytes

@@ -1,6 +1,6 @@
 """Wrong answers to `training_bytes`: edits of the reference, or the whole answer."""
 
-# fails adds_up_all_that_adam_keeps
+# fails adds_up_all_that_adam_keeps reads_any_recipe
 
 # %% each width counted once
 def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
