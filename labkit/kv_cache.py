@@ -87,10 +87,10 @@ def generate(
     n_new).
     Raises: ValueError, before any call, if the model would need more than
     `n_context` positions. The last new token is never fed, so n_prompt + n_new
-    - 1 are needed, or none if n_new is 0. None means no limit.
+    - 1 are needed. None means no limit.
     """
     n_prompt = tokens.shape[1]
-    n_positions = n_prompt + n_new - 1 if n_new else 0
+    n_positions = n_prompt + n_new - 1
     if n_context is not None and n_positions > n_context:
         raise ValueError(f"{n_prompt} + {n_new} tokens need {n_positions} positions of {n_context}")
     fed, past = tokens, None

@@ -23,11 +23,15 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
     """The cases of one run, by exercise."""
     return {
         "predicted_time_s": _times(rng),
-        "leaves_launch_floor_at": [_leaving(rng), _leaving(rng)],
+        "leaves_launch_floor_at": [_leaving(rng, 200, 900), _leaving(rng, 1100, 1900)],
         "slopes": _slopes(rng),
         "block_hashes": [_prompt(rng, 1), _prompt(rng, rng.choice([2, 3])), _prompt(rng, 16)],
         "longest_cached_prefix": _prefixes(rng),
-        "offload_step_s": [_offload(rng, 2, 60), _offload(rng, 2, 60), _offload(rng, 900, 60)],
+        "offload_step_s": [
+            *(_offload(rng, share, 60) for share in (2, 2, 900)),
+            _offload_case(rng.randrange(10**9, 10**11), 0, 1e12, 20e9),
+            _offload_case(2 * 10**9, 2 * 10**9, 1e12, rng.randrange(20, 60) * 1e9),
+        ],
         **{name: [AnswerCase(name, reference)] for name in ANSWERS},
     }
 
@@ -42,7 +46,7 @@ def _passes(rng: random.Random) -> Calls:
         return [call(rng.randrange(2, 40), n, use_cache) for n in n_new]
 
     without = calls(False, rng.randrange(2, 9))
-    cached = [*calls(True, rng.randrange(3, 9), 1), call(1, rng.randrange(3, 9), True)]
+    cached = [*calls(True, rng.randrange(3, 9), 1, 70), call(1, rng.randrange(3, 9), True)]
     return {
         "every_pass_makes_one_token": [*without, *cached, *calls(True, 0), *calls(False, 0)],
         "without_a_cache_all_is_fed_again": without,
@@ -84,6 +88,9 @@ def _times(rng: random.Random) -> list[TimeCase]:
         ("launch", rng.randrange(3, 9), True, "float16"),
         ("uncached", rng.randrange(3, 9), False, "float16"),
         ("dtype", 1, True, "float32"),
+        ("dtype", rng.randrange(3, 9), True, "float32"),
+        ("launch", rng.randrange(3, 9), False, "float32"),
+        ("floors", 0, True, "float16"),
     ):
         machine, model = _machine(rng), rng.choice(UNWINDOWED)
         n_prompt = rng.randrange(900, 1500)
@@ -91,7 +98,7 @@ def _times(rng: random.Random) -> list[TimeCase]:
         launch_s = 0.0
         if kind == "launch":  # between a decode step and the prefill
             step, prefill = (pass_floor(roofline, work, n, 0).seconds for n in (1, n_prompt))
-            launch_s = rng.uniform(1.5 * step, 0.8 * prefill)
+            launch_s = rng.uniform(1.5 * step, 0.8 * prefill) if use_cache else 20 * prefill
         arguments = (roofline, work, n_prompt, n_new, use_cache, launch_s, dtype)
         expected_s = reference.predicted_time_s(*arguments)
         how = (n_prompt, n_new, use_cache, expected_s, launch_s, dtype)
@@ -99,10 +106,10 @@ def _times(rng: random.Random) -> list[TimeCase]:
     return cases
 
 
-def _leaving(rng: random.Random) -> LeavingCase:
+def _leaving(rng: random.Random, least: int, most: int) -> LeavingCase:
     machine, model = _machine(rng), rng.choice(UNWINDOWED)
     roofline, work = Roofline("made up", *astuple(machine)), ModelWork.of(model)
-    expected, n_context = rng.randrange(200, 900), rng.randrange(1200, 2000)
+    expected, n_context = rng.randrange(least, most), most + rng.randrange(300, 1100)
 
     def floor_s(n_tokens: int) -> float:
         return pass_floor(roofline, work, n_tokens).seconds
@@ -152,7 +159,7 @@ def _prompt(rng: random.Random, block_size: int) -> HashCase:
 
 
 def _prefixes(rng: random.Random) -> list[PrefixCase]:
-    numbers = tuple(rng.sample(range(10**6), 6))
+    numbers = (0, *rng.sample(range(1, 10**6), 5))
     words = tuple(f"{n:08x}" for n in numbers)
     digests = tuple(n.to_bytes(8, "big") for n in numbers)
     size, gap = rng.choice([4, 16, 32]), rng.randrange(2, 5)
@@ -162,22 +169,27 @@ def _prefixes(rng: random.Random) -> list[PrefixCase]:
         ("tail", numbers, (*numbers, *others), 6 * size + tail),
         ("tail", words, words[:gap], 6 * size + tail),
         ("tail", (), others, tail),
+        ("tail", (), (), 1),
         ("gap", numbers, (*numbers[:gap], *numbers[gap + 1 :]), 6 * size + tail),
         ("gap", words, words[1:], 6 * size),
         ("gap", digests, digests[:2] + digests[-1:], 6 * size + tail),
         ("whole", numbers, (*others, *numbers), 6 * size),
         ("whole", digests[:1], digests, size),
     ]
+    by_one = PrefixCase("whole", numbers, numbers, n_tokens=6, block_size=1, expected=5)
     return [
-        PrefixCase(
-            kind,
-            hashes,
-            cached,
-            n_tokens,
-            size,
-            reference.longest_cached_prefix(hashes, cached, n_tokens, size),
-        )
-        for kind, hashes, cached, n_tokens in wanted
+        *(
+            PrefixCase(
+                kind,
+                hashes,
+                cached,
+                n_tokens,
+                size,
+                reference.longest_cached_prefix(hashes, cached, n_tokens, size),
+            )
+            for kind, hashes, cached, n_tokens in wanted
+        ),
+        by_one,
     ]
 
 
@@ -186,7 +198,10 @@ def _offload(rng: random.Random, share: int, link: int) -> OffloadCase:
     moved = rng.randrange(10**9, 10**11)
     offloaded = rng.randrange(moved // (2 * share), moved // share)
     bandwidth, link_bandwidth = rng.randrange(500, 3000) * 1e9, rng.randrange(20, link) * 1e9
-    arguments = (moved, offloaded, bandwidth, link_bandwidth)
+    return _offload_case(moved, offloaded, bandwidth, link_bandwidth)
+
+
+def _offload_case(*arguments: float) -> OffloadCase:
     return OffloadCase(
         *arguments,
         reference.offload_step_s(*arguments),

@@ -38,18 +38,20 @@ def _attend_cases(rng: random.Random) -> list[AttendCase]:
     heads = {"n_heads": group_size * n_kv_heads, "n_kv_heads": n_kv_heads}
     return [
         AttendCase(0, rng.randint(2, 5), batch=2, seed=_seed(rng)),
-        AttendCase(rng.randint(2, 6), 1, head_dim=6, seed=_seed(rng)),
+        AttendCase(rng.randint(2, 6), 1, head_dim=6, **heads, seed=_seed(rng)),
+        AttendCase(rng.randint(17, 40), 3, seed=_seed(rng)),
         AttendCase(rng.randint(2, 6), rng.randint(2, 5), n_heads=3, n_kv_heads=3, seed=_seed(rng)),
         AttendCase(rng.randint(2, 5), rng.randint(2, 4), **heads, batch=2, seed=_seed(rng)),
         AttendCase(0, 2, n_heads=4, n_kv_heads=1, seed=_seed(rng)),
+        AttendCase(1, 1, seed=_seed(rng)),
     ]
 
 
 def _step_cases(rng: random.Random) -> list[StepCase]:
-    chunks = (rng.randint(2, 4), 1, rng.randint(2, 3))
+    chunks = (rng.randint(3, 5), 1, rng.randint(2, 3))  # none is as long as all before it
     return [
         StepCase(chunks, n_layers=3, n_heads=4, n_kv_heads=2, batch=2, seed=_seed(rng)),
-        StepCase((1,), n_layers=1, n_kv_heads=2, seed=_seed(rng)),
+        StepCase((1, 2), n_layers=1, n_kv_heads=2, seed=_seed(rng)),
     ]
 
 
@@ -57,7 +59,7 @@ def _generate_cases(rng: random.Random) -> list[GenerateCase]:
     return [
         GenerateCase(rng.randint(2, 5), rng.randint(3, 5), batch=3, seed=_seed(rng)),
         GenerateCase(1, rng.randint(2, 3), seed=_seed(rng)),
-        GenerateCase(rng.randint(2, 5), 1, batch=2, seed=_seed(rng)),
+        GenerateCase(rng.randint(6, 9), 1, batch=2, seed=_seed(rng)),
         GenerateCase(rng.randint(2, 5), 0, seed=_seed(rng)),
     ]
 
@@ -79,7 +81,7 @@ def _count_cases(rng: random.Random) -> list[CountCase]:
 def _arena_cases(rng: random.Random) -> list[ArenaCase]:
     life = _arena_life(rng, capacity=12, n_steps=7)
     return [
-        ArenaCase(life, 12, n_layers=2, n_kv_heads=rng.randint(1, 3), seed=_seed(rng)),
+        ArenaCase(life, 12, n_layers=2, n_kv_heads=rng.randint(2, 3), seed=_seed(rng)),
         ArenaCase(
             (rng.randint(3, 4), 2, 1),
             rng.randint(7, 9),
@@ -121,6 +123,7 @@ def _ring_cases(rng: random.Random) -> list[RingCase]:
             dtype=rng.choice(HALF),
             seed=_seed(rng),
         ),
+        RingCase(window=1, n_tokens=3, chunks=(3, 2), seed=_seed(rng)),
     ]
 
 
@@ -128,7 +131,7 @@ def _paged_cases(rng: random.Random) -> list[PagedCase]:
     block_size = rng.randint(3, 5)
     return [
         PagedCase(
-            n_blocks=rng.randint(9, 12),
+            n_blocks=rng.randint(9, 11),
             block_size=block_size,
             appends=(block_size - 1, 1, 1, 2 * block_size),
             n_operations=24,
@@ -141,4 +144,5 @@ def _paged_cases(rng: random.Random) -> list[PagedCase]:
             dtype=rng.choice(HALF),
             seed=_seed(rng),
         ),
+        PagedCase(9, block_size=1, appends=(1, 2, 1), dtype=rng.choice(HALF), seed=_seed(rng)),
     ]

@@ -7,6 +7,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 from labkit.bridge.student import Proxy, Student
@@ -101,7 +102,7 @@ def each_full_block_has_a_hash(student: Student, case: HashCase) -> None:
                 f"the number of hashes of {n_tokens} tokens",
                 expected=str(n_full),
                 got=str(len(got)),
-                why=why if len(got) > n_full else "",
+                why=why if len(got) == n_full + 1 and (n_tokens % size or not n_tokens) else "",
             )
 
 
@@ -198,9 +199,10 @@ def many_blocks_are_told_apart(student: Student, case: HashCase) -> None:
 def hashes_stay_small(student: Student, case: HashCase) -> None:
     """Each hash has at most 128 bytes, also the last one of a long prompt."""
     _expect_repeatable(student, case)
-    n_bytes = _n_bytes(_full(student, list(range(200 * case.block_size)), case)[-1])
+    hashes = _full(student, list(range(200 * case.block_size)), case)
+    n_first, n_bytes = _n_bytes(hashes[0]), _n_bytes(hashes[-1])
     if n_bytes > LARGEST_HASH_BYTES:
-        why = "The hash contains the tokens themselves."
+        why = "It grows with each block before it." if n_first < n_bytes else ""
         what = "the hash of the 200th block"
         raise Wrong(what, expected="at most 128 bytes", got=f"{n_bytes:,} bytes", why=why)
 
@@ -216,14 +218,19 @@ def _n_bytes(one: Any) -> int:
 @_hash(hint="Put the salt into the hash of the first block.")
 def salts_keep_users_apart(student: Student, case: HashCase) -> None:
     """With a different salt all hashes differ. With the same salt all are equal."""
-    plain, anna, bert = (_full(student, case.tokens, case, salt) for salt in ("", "anna", "bert"))
     why = "A user could measure how fast an answer comes, and learn what another user sent."
-    _expect_all_differ(plain, anna, "with a salt and without", why)
-    _expect_all_differ(anna, bert, "with two salts", why)
-    if _full(student, case.tokens, case, "anna") != anna:
+    salted = {salt: _full(student, case.tokens, case, salt) for salt in SALTS}
+    for one, other in combinations(SALTS, 2):
+        _expect_all_differ(salted[one], salted[other], f"with the salts {one!r} and {other!r}", why)
+    rest = list(case.tokens[1:])
+    pair = [_full(student, [token, *rest], case, salt) for salt, token in (("1", 23), ("12", 3))]
+    why = "Without a separator the salt and the first token are 123 both times."
+    _expect_all_differ(*pair, "with the salts '1' and '12' before the tokens 23 and 3", why)
+    if _full(student, case.tokens, case, SALTS[-1]) != salted[SALTS[-1]]:
         raise Wrong("the hashes with the same salt", expected="the same", got="different ones")
 
 
+SALTS = ("", "anna", "Anna", "anne", "annas")
 OPEN_CASES = {
     "block_hashes": [
         HashCase((5, 9, 5, 9, 5, 9, 2), block_size=2),

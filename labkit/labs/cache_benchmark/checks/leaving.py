@@ -56,7 +56,7 @@ def _expect_length(got: Any, expected: int, what: str) -> None:
     if got is None:
         raise Wrong(what, expected=show(expected), got="None")
     short = "That is the longest length that does not take longer. Return the next one."
-    expect_number(got, expected, what, slips={expected - 1: short})
+    expect_number(got, expected, what, slips={expected - 1: short} if expected > 1 else {})
 
 
 def _length_found(student: Student, case: LeavingCase) -> float:
@@ -91,6 +91,7 @@ def none_if_no_length_leaves_it(student: Student, case: LeavingCase) -> None:
     for launch_s, n_context in (
         (case.above_all_s, case.n_context),
         (case.launch_s, case.expected - 1),
+        (case.launch_s, 1),
     ):
         got = _leaves(student, case, launch_s, n_context)
         if got is not None:
@@ -114,8 +115,10 @@ def _why_not_none(student: Student, case: LeavingCase) -> str:
 @_floor(hint="Begin with length 1.")
 def one_token_can_be_too_long(student: Student, case: LeavingCase) -> None:
     """If moving the weights takes longer than launching, the result is 1."""
-    got = _leaves(student, case, case.below_all_s, case.n_context)
-    _expect_length(got, 1, "the length if every floor is above launch_s")
+    for n_context in (case.n_context, 1):
+        got = _leaves(student, case, case.below_all_s, n_context)
+        what = f"the length up to {n_context:,} tokens if every floor is above launch_s"
+        _expect_length(got, 1, what)
     longer = _length_found(student, case)
     if not longer > 1:
         raise Wrong(

@@ -9,6 +9,7 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import expect_number, number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
+from labkit.checks.slips import cause_by_replay
 from labkit.labs.cache_benchmark.checks.costs import SINGLE_PRECISION
 
 _prefix = partial(check, "longest_cached_prefix", gate=True)
@@ -104,7 +105,7 @@ def any_container_will_do(student: Student, case: PrefixCase) -> None:
     if not n_all > n_none:
         what = "the tokens found if every block is cached"
         raise Wrong(what, expected="more than if none is cached", got=show(n_all))
-    others = {"a dict": dict.fromkeys(case.cached, "a block"), "a list": list(case.cached)}
+    others = {"a dict": dict.fromkeys(case.cached), "a list": list(case.cached)}
     for kind, cached in others.items():
         expect_number(_saved(student, case, cached), saved, f"the tokens found in {kind}")
 
@@ -131,35 +132,58 @@ class OffloadCase:
         )
 
 
+def _expect_step(student: Student, case: OffloadCase, overlap: bool, what: str) -> None:
+    """The seconds are right; a slip is named if it gives them in this and all open cases."""
+    right_s = case.overlapped_s if overlap else case.in_turn_s
+    probes = [(each,) for each in (*OPEN_CASES["offload_step_s"], case)]
+
+    def ask(each: OffloadCase) -> Any:
+        more = {"overlap": True} if overlap else {}
+        return student.offload_step_s(*each.arguments, **more)
+
+    with cause_by_replay(ask, probes, partial(_slips, overlap), relative=SINGLE_PRECISION):
+        expect_number(ask(case), right_s, what, relative=SINGLE_PRECISION)
+
+
+def _slips(overlap: bool, case: OffloadCase) -> dict[str, float]:
+    """The seconds that known mistakes give."""
+    card_s = (case.moved_bytes - case.offloaded_bytes) / case.bandwidth
+    link_s = case.offloaded_bytes / case.link_bandwidth
+    other = (
+        {"That is the time without overlap.": case.in_turn_s}
+        if overlap
+        else {
+            "That is the time with overlap.": case.overlapped_s,
+            "In this model, offloaded bytes count for the link only.": (
+                case.moved_bytes / case.bandwidth + link_s
+            ),
+        }
+    )
+    return other | {
+        "That is the shorter transfer. Take the longer one.": min(card_s, link_s),
+        "Only the link's transfer is counted. The GPU's memory takes time too.": link_s,
+        "Only the transfer from the GPU's memory is counted. The link takes time too.": card_s,
+    }
+
+
 @_step(hint="Divide each of the two parts by its own bandwidth, and add.")
 def transfers_in_turn_add_up(student: Student, case: OffloadCase) -> None:
     """Without overlap, the times of both transfers are added."""
-    twice = case.moved_bytes / case.bandwidth + case.offloaded_bytes / case.link_bandwidth
-    slips = {
-        case.overlapped_s: "That is the time with overlap.",
-        twice: "In this model, offloaded bytes count for the link only.",
-    }
-    got = student.offload_step_s(*case.arguments)
-    expect_number(got, case.in_turn_s, "the seconds", relative=SINGLE_PRECISION, slips=slips)
+    _expect_step(student, case, False, "the seconds")
 
 
 @_step(hint="Take the longer of the two transfers.")
 def overlapping_transfers_take_the_longer(student: Student, case: OffloadCase) -> None:
     """With overlap, the step takes as long as the longer transfer."""
-    slips = {
-        case.in_turn_s: "That is the time without overlap.",
-        case.in_turn_s - case.overlapped_s: "That is the shorter transfer. Take the longer one.",
-    }
-    got = student.offload_step_s(*case.arguments, overlap=True)
-    what = "the seconds with overlap"
-    expect_number(got, case.overlapped_s, what, relative=SINGLE_PRECISION, slips=slips)
+    _expect_step(student, case, True, "the seconds with overlap")
 
 
 @_step(hint="Raise ValueError if offloaded_bytes is negative or above moved_bytes.", gate=False)
 def only_what_is_moved_can_be_offloaded(student: Student, case: OffloadCase) -> None:
     """offloaded_bytes may be 0 to moved_bytes. Any other number is a ValueError."""
     moved, links = case.moved_bytes, (case.bandwidth, case.link_bandwidth)
-    whys = {moved + 1: "The step moves fewer bytes.", -1: "A number of bytes is never negative."}
+    fewer, never = "The step moves fewer bytes.", "A number of bytes is never negative."
+    whys = {moved + 1: fewer, 2 * moved: fewer, -1: never, -moved: never}
     for n, why in whys.items():
         refused = {f"offloading {n:,} bytes": (moved, n, *links)}
         expect_refusals(student.offload_step_s, refused, why=why)

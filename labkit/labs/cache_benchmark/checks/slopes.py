@@ -101,11 +101,14 @@ def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
     n_new, times_s = case.given
     refused = {
         "only one length": (n_new[:1], times_s[:1]),
+        "no length": ([], []),
         "a length that occurs twice": ([*n_new, n_new[0]], [*times_s, times_s[0]]),
         "more lengths than times": (n_new, times_s[:-1]),
+        "more times than lengths": (n_new[:-1], times_s),
     }
     expect_refusals(student.slopes, refused)
     student.slopes(n_new, times_s)
+    list_in(student.slopes(n_new[:2], times_s[:2]), "the slopes of two lengths", "one number", 1)
 
 
 OPEN_CASES = {

@@ -68,7 +68,8 @@ def _expect_count(student: Student, case: CountCase, cached: bool, expected: int
     got = student.tokens_processed(case.n_prompt, case.n_new, cached)
     slips = cached_slips if cached else uncached_slips
     what = f"the tokens processed {'with' if cached else 'without'} a cache"
-    with cause_by_replay(lambda *sizes: student.tokens_processed(*sizes, cached), PROBES, slips):
+    probes = (*PROBES, (case.n_prompt, case.n_new))
+    with cause_by_replay(lambda *sizes: student.tokens_processed(*sizes, cached), probes, slips):
         expect_number(got, expected, what)
 
 

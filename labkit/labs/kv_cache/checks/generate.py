@@ -81,8 +81,8 @@ def one_forward_per_new_token(student: Student, case: GenerateCase) -> None:
     """`n_new` tokens take exactly `n_new` calls of `forward`, and 0 take 0."""
     forward = RecordedForward(case)
     student.generate(forward, case.prompt(), case.n_new)
-    why = ""
-    if len(forward.fed) == case.n_new + 1:
+    why, last = "", generate_uncached(case.logits, case.prompt(), case.n_new)[:, -1:]
+    if len(forward.fed) == case.n_new + 1 and torch.equal(forward.fed[-1].long(), last):
         why = "There is one call too many. The last new token is never fed."
     if not case.n_new:
         why = "No new token is wanted, so nothing has to be computed."
@@ -102,7 +102,7 @@ def the_prompt_once_then_single_tokens(student: Student, case: GenerateCase) -> 
         forward.lengths[: case.n_new],
         [case.n_prompt, *[1] * (case.n_new - 1)],
         "the tokens fed to each call",
-        why="All tokens are fed again each time: the cache is filled, and nothing is saved."
+        why="All tokens are fed again each time, so nothing is saved."
         if forward.lengths == whole
         else "",
     )
@@ -134,6 +134,8 @@ def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) ->
     expected = generate_uncached(case.logits, case.prompt(), case.n_new)
     tokens = tensor_in(got, "the tokens")
     expect_equal(list(tokens.shape), list(expected.shape), "the shape of what is returned")
+    if tokens.is_floating_point():
+        raise Wrong("the tokens", expected="whole numbers", got=str(tokens.dtype))
     for row, expected_row in zip(tokens.tolist(), expected.tolist(), strict=True):
         expect_equal(row, expected_row, "a row of tokens, prompt first", why=_slip(tokens, case))
 
@@ -179,20 +181,21 @@ def sampled_tokens_equal_the_uncached_ones(student: Student, case: GenerateCase)
 
 
 @_generate(
-    hint="Compare n_prompt + n_new - 1 with n_context before the first call.",
+    hint="Compare n_prompt + n_new - 1 with n_context before the first call. 0 is a limit too.",
     applies_to=lambda case: case.n_new > 0,
 )
 def what_exceeds_the_context_is_refused(student: Student, case: GenerateCase) -> None:
     """With one position too few, ValueError comes before any call; with just enough, none does."""
     n_positions = case.n_prompt + case.n_new - 1
     forward = RecordedForward(case)
-    expect_refusal(
-        lambda: _within(student, case, forward, n_positions - 1),
-        "ValueError",
-        f"a context of {n_positions - 1} positions where {n_positions} are needed",
-        why=_what_is_counted(student, case),
-    )
-    expect_equal(len(forward.fed), 0, "the calls of `forward` before the refusal")
+    for n_context in (n_positions - 1, 0):
+        expect_refusal(
+            lambda n=n_context: _within(student, case, forward, n),
+            "ValueError",
+            f"a context of {n_context} positions where {n_positions} are needed",
+            why=_what_is_counted(student, case),
+        )
+        expect_equal(len(forward.fed), 0, "the calls of `forward` before the refusal")
     try:
         _within(student, case, forward, n_positions)
     except StudentError as error:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.bridge.requests import hold
+from labkit.bridge.requests import hold, values_of
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, expect_number, show
 from labkit.checks.core import Wrong, check
@@ -21,6 +21,7 @@ from labkit.checks.forms import HeldObject, expect_refusal
 from labkit.checks.tensors import tensor_in
 from labkit.labs.kv_cache.checks.slips import slip_of_rewind
 from labkit.labs.kv_cache.checks.stored import (
+    dtype_if_given,
     expect_pair,
     expect_stored,
     n_tokens_in,
@@ -50,7 +51,7 @@ class PagedCase:
 
     def build(self, student: Student) -> HeldObject:
         sizes = (self.n_blocks, self.block_size, self.n_kv_heads, self.head_dim)
-        return HeldObject(hold(student.PagedCache, *sizes, dtype=self.dtype), METHODS)
+        return HeldObject(hold(student.PagedCache, *sizes, **dtype_if_given(self.dtype)), METHODS)
 
     def tokens(self, n_tokens: int, of: int = 0) -> Tensor:
         """Keys and values of a sequence: (2 Hkv n_tokens D)."""
@@ -102,12 +103,18 @@ def _table(got: Any, sequence_id: int, case: PagedCase) -> list[int]:
     return [int(block) for block in table]
 
 
-def expect_tokens_in_blocks(cache: HeldObject, case: PagedCase, lives: dict[int, Tensor]) -> None:
-    """Each sequence's tokens lie in the storage where its block table says."""
+def expect_tokens_in_blocks(
+    cache: HeldObject,
+    case: PagedCase,
+    lives: dict[int, Tensor],
+    storage: list | None = None,
+    which: str = "",
+) -> None:
+    """Each sequence's tokens lie where its block table says: in the storage of now, or in this."""
     names = ("keys", "values")
     stored = {
         name: _storage(got, name, case)
-        for name, got in zip(names, cache.in_turn(*names), strict=True)
+        for name, got in zip(names, storage or cache.in_turn(*names), strict=True)
     }
     tables = _tables(cache.in_turn(*_looks(lives)), lives, case)
     for sequence_id, tokens in lives.items():
@@ -117,7 +124,7 @@ def expect_tokens_in_blocks(cache: HeldObject, case: PagedCase, lives: dict[int,
         for name, expected in zip(stored, tokens, strict=True):
             blocks = [stored[name][block] for block in table]
             found = torch.cat([*blocks, expected[:, :0]], dim=1)[:, :length]
-            what = f"the {name} of sequence {sequence_id}, read from its blocks {table}"
+            what = f"the {name}{which} of sequence {sequence_id}, read from its blocks {table}"
             expect_stored(found, expected, what)
 
 
@@ -205,11 +212,16 @@ def _rule_of_blocks(student: Student, case: PagedCase) -> str:
 
 @_paged(hint="Write token i to block table[i // block_size], place i % block_size.", gate=False)
 def the_block_table_says_where_tokens_lie(student: Student, case: PagedCase) -> None:
-    """In the blocks of its table, in order, `keys` and `values` hold a sequence."""
+    """In the blocks of its table, in order, the storage of __init__ holds a sequence."""
     cache, tokens = case.build(student), case.tokens(sum(case.appends))
+    made_first = [cache.held(name) for name in ("keys", "values")]
     parts = zip(*(part.split(case.appends, dim=1) for part in tokens), strict=True)
-    cache.in_turn(*(("append", 5, *part) for part in parts))
-    expect_tokens_in_blocks(cache, case, {5: tokens})
+    sequence_id = 1_000_003
+    cache.in_turn(("append", 0, *case.tokens(1, of=1)), ("free", 0))
+    cache.in_turn(*(("append", sequence_id, *part) for part in parts))
+    expect_tokens_in_blocks(cache, case, {sequence_id: tokens})
+    at_first = values_of(student, made_first)
+    expect_tokens_in_blocks(cache, case, {sequence_id: tokens}, at_first, " made in __init__")
 
 
 @_paged(hint="Count the blocks that the remaining tokens need.")
@@ -218,8 +230,10 @@ def rewind_gives_emptied_blocks_back(student: Student, case: PagedCase) -> None:
     length = case.block_size * 2 + 1
     cache = case.build(student)
     table = blocks_after(cache, case, [1], ("append", 1, *case.tokens(length))).tables[1]
-    expect_refusal(lambda: cache.rewind(1, length + 1), "ValueError", f"rewinding past {length}")
-    for n_rewound in (1, case.block_size - 1, 1):
+    for n_tokens in (length + 1, 3 * length, -1):
+        what = f"rewind(1, {n_tokens}) with {length} tokens"
+        expect_refusal(lambda n=n_tokens: cache.rewind(1, n), "ValueError", what)
+    for n_rewound in (0, 1, case.block_size - 1, 1):
         blocks = blocks_after(cache, case, [1], ("rewind", 1, n_rewound))
         length -= n_rewound
         kept = table[: case.n_blocks_for(length)]
@@ -244,6 +258,8 @@ def _expect_empty(cache: HeldObject, case: PagedCase) -> None:
     expect_equal(blocks.tables[1], [], what)
     blocks = blocks_after(cache, case, [1], ("append", 1, *case.tokens(1)))
     expect_equal(len(blocks.tables[1]), 1, "the blocks for 1 token after all was rewound")
+    _, _, n_free = cache.in_turn(("rewind", 1, 1), ("free", 1), "n_free_blocks")
+    expect_number(n_free, case.n_blocks, "n_free_blocks after an empty sequence was freed")
 
 
 @_paged(
@@ -268,6 +284,11 @@ def running_out_of_blocks_changes_nothing(student: Student, case: PagedCase) -> 
     one = too_many[..., :1, :]
     cache.append(2, one[0], one[1])
     expect_tokens_in_blocks(cache, case, {1: tokens, 2: one})
+    cache, every_place = case.build(student), case.tokens(case.n_blocks * case.block_size)
+    _, n_free = cache.in_turn(("append", 1, *every_place), "n_free_blocks")
+    expect_number(n_free, 0, "n_free_blocks when one sequence fills all blocks")
+    what = "appending 1 token with no free block"
+    expect_refusal(lambda: cache.append(2, one[0], one[1]), "MemoryError", what)
 
 
 OPEN_CASES = {

@@ -23,7 +23,7 @@ from labkit.labs.kv_cache.checks.slips import (
     SeesRule,
     left_in_slots,
 )
-from labkit.labs.kv_cache.checks.stored import expect_stored, random_tokens
+from labkit.labs.kv_cache.checks.stored import dtype_if_given, expect_stored, random_tokens
 
 _ring = partial(check, "RingCache", gate=True)
 
@@ -48,11 +48,18 @@ class RingCase:
     @property
     def crossing(self) -> tuple[int, ...]:
         """Chunks of which the second goes over the end of the ring."""
-        return (self.window - 1, 2, 3)
+        return (max(1, self.window - 1), 2, 3)
+
+    @property
+    def long_chunks(self) -> tuple[tuple[int, ...], ...]:
+        """Chunks with a longer one than the window, or one as long, at once and after others."""
+        return self.chunks, (self.window + 1, 1), (2, self.window + 1), (1, self.window)
 
     def build(self, student: Student) -> HeldObject:
         sizes = (self.batch, self.n_kv_heads, self.head_dim, self.window)
-        return HeldObject(hold(student.RingCache, *sizes, dtype=self.dtype), ("append", "mask"))
+        return HeldObject(
+            hold(student.RingCache, *sizes, **dtype_if_given(self.dtype)), ("append", "mask")
+        )
 
     def tokens(self, n_tokens: int) -> Tensor:
         """Keys and values of a whole sequence: (2 B Hkv n_tokens D)."""
@@ -139,7 +146,10 @@ def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> 
         expect_newest(state, case, tokens[..., :n_tokens, :], f"after {n_tokens}")
 
 
-@_ring(hint="Compute the slot of each token of a chunk from its own position.")
+@_ring(
+    hint="Compute the slot of each token of a chunk from its own position.",
+    applies_to=lambda case: case.window > 1,
+)
 def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
     """A chunk that reaches the last slot continues in the first, over the oldest tokens."""
     cache, chunks = case.build(student), case.crossing
@@ -151,22 +161,28 @@ def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
 @_ring(hint="Drop the tokens that would be overwritten, but count their positions.")
 def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> None:
     """If a chunk is longer than the window, its newest tokens remain, each in its slot."""
-    cache, tokens = case.build(student), case.tokens(sum(case.chunks))
-    append_in_chunks(cache, tokens, case.chunks)
-    state = state_of(cache)
-    expect_newest(
-        state, case, tokens, f"after chunks of {case.chunks}", why=_slip_of_chunks(state, case)
-    )
+    states = []
+    for chunks in case.long_chunks:
+        cache = case.build(student)
+        append_in_chunks(cache, case.tokens(sum(chunks)), chunks)
+        states.append(state_of(cache))
+    why = _slip_of_chunks(states, case)
+    for chunks, state in zip(case.long_chunks, states, strict=True):
+        when = f"after chunks of {chunks}"
+        expect_newest(state, case, case.tokens(sum(chunks)), when, why=why)
 
 
-def _slip_of_chunks(state: dict[str, Any], case: RingCase) -> str:
-    """The sentences if the full ring holds the tokens that a known mistake leaves."""
-    stored = [tensor_in(state[name], f"`{name}`") for name in ("keys", "values")]
+def _slip_of_chunks(states: list[dict[str, Any]], case: RingCase) -> str:
+    """The sentences if all full rings hold the tokens that a known mistake leaves."""
 
     def is_left_by(*is_right: bool) -> bool:
-        newest = left_in_slots(case.window, case.chunks, *is_right)
-        held = case.tokens(sum(case.chunks))[..., newest, :]
-        return all(torch.equal(*parts) for parts in zip(stored, held, strict=True))
+        for chunks, state in zip(case.long_chunks, states, strict=True):
+            newest = left_in_slots(case.window, chunks, *is_right)
+            held = case.tokens(sum(chunks))[..., newest, :]
+            stored = [tensor_in(state[name], f"`{name}`") for name in ("keys", "values")]
+            if not all(torch.equal(*parts) for parts in zip(stored, held, strict=True)):
+                return False
+        return True
 
     return joined(
         sentence
@@ -219,7 +235,7 @@ def _positions_and_mask(student: Student, case: RingCase, chunks: tuple[int, ...
 def the_mask_shows_the_window(student: Student, case: RingCase) -> None:
     """A query sees its own slot and those of the `window` - 1 positions before it, if filled."""
     tokens, rows = case.tokens(case.n_tokens), []
-    for length in (case.window - 1, case.n_tokens):
+    for length in (max(1, case.window - 1), case.n_tokens):
         cache = case.build(student)
         append_in_chunks(cache, tokens[..., :length, :], (1,) * length)
         rows += _mask_rows(cache, case, length)
@@ -245,8 +261,9 @@ class MaskRow:
 
 
 def _mask_rows(cache: HeldObject, case: RingCase, length: int) -> list[MaskRow]:
-    """The mask of four queries around the end of what is stored."""
-    queries = [length - 1, max(0, length - 2), length, length + case.window - 2]
+    """The mask of queries around both ends of what is stored."""
+    ends = (max(0, end) for end in (length - 2, length - case.window))
+    queries = [length - 1, *ends, 0, length, length + case.window - 2]
     got = tensor_in(cache.mask(torch.tensor(queries)), "the mask")
     expect_equal(list(got.shape), [len(queries), case.window], "the shape of the mask")
     expect_equal(str(got.dtype), "torch.bool", "the dtype of the mask")

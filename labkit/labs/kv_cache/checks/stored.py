@@ -12,6 +12,11 @@ from labkit.checks.forms import pair_in
 from labkit.checks.tensors import expect_tensor, tensor_in
 
 
+def dtype_if_given(dtype: torch.dtype) -> dict[str, torch.dtype]:
+    """The argument `dtype` of a cache. It is left out for its default, float32."""
+    return {} if dtype is torch.float32 else {"dtype": dtype}
+
+
 def expect_pair(got: Any, keys: Tensor, values: Tensor, what: str, *, why: str = "") -> None:
     """The answer is the pair (keys, values), number for number, stored in their dtype."""
     pair = pair_in(got, f"the keys and values {what}", why=why)

@@ -25,7 +25,7 @@ class NoSlope(ValueError):
 
 def slopes(n_new, times_s):
     times = dict(zip(n_new, times_s))
-    if not len(times) == len(n_new) == len(times_s) or len(times) == 1:
+    if not len(times) == len(n_new) == len(times_s) or len(times) < 2:
         raise NoSlope("lengths and times do not fit")
     lengths = sorted(times)
     found = []

@@ -92,3 +92,13 @@ block = "".join(map(str, tokens[end - block_size : end]))
 
 # %% no salt
 # = salt.encode() => b""
+
+# fails salts_keep_users_apart
+
+# %% nothing between the salt and the first token
+# - parent = hashlib.sha256(salt.encode()).hexdigest()
+parent = salt
+
+# - parent = hashlib.sha256(f"{parent} {block}".encode()).hexdigest()
+text = " ".join(map(str, block))
+parent = hashlib.sha256(f"{parent}{text}".encode()).hexdigest()

@@ -44,7 +44,7 @@ def leaves_launch_floor_at(machine, work, launch_s, n_context, dtype="float16"):
             return n if n in (1, n_context) or dtype == "float32" else n - 1
     return None
 
-# fails the_last_length_of_the_context_counts
+# fails the_last_length_of_the_context_counts one_token_can_be_too_long
 
 # %% the context's last length left out
 # = n_context + 1 => n_context

@@ -34,5 +34,8 @@ link_s, resident_s = offloaded_bytes / bandwidth, resident_s * bandwidth / link_
 # %% refuses too much alone
 # = not 0 <= offloaded_bytes <= moved_bytes => offloaded_bytes > moved_bytes
 
+# fails transfers_in_turn_add_up overlapping_transfers_take_the_longer
+#   only_what_is_moved_can_be_offloaded
+
 # %% refuses all of it
 # = 0 <= offloaded_bytes <= moved_bytes => 0 < offloaded_bytes < moved_bytes

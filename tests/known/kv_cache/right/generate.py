@@ -31,7 +31,7 @@ def generate(forward, tokens, n_new, pick=greedy, n_context=None):
 def generate(forward, tokens, n_new, pick=greedy, n_context=None):
     rows = [list(row) for row in tokens.tolist()]
     needed = len(rows[0]) + n_new - 1
-    if n_context and needed > n_context:
+    if n_context is not None and needed > n_context:
         raise ValueError(f"needs {needed} positions of {n_context}")
     feed, cache = rows, None
     while len(rows[0]) < needed + 1:

@@ -142,8 +142,8 @@ raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
 # %% rewinds forward
 # = not 0 <= n_tokens <= self.length => n_tokens > self.length
 
-# fails a_rewind_out_of_range_is_refused a_life_of_appends_and_rewinds_equals_concatenation
-#   views_show_the_arena_itself
+# fails views_show_the_arena_itself rewind_moves_only_the_pointer
+#   a_life_of_appends_and_rewinds_equals_concatenation a_rewind_out_of_range_is_refused
 
 # %% never rewinds the first token
 # = 0 <= n_tokens <= self.length => 0 <= n_tokens < self.length

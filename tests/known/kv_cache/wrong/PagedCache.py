@@ -77,6 +77,9 @@ class PagedCache:
 # %% a new block for every append
 # = -(-end // block_size) - len(table) => -(-keys.shape[1] // block_size)
 
+# fails a_sequence_takes_just_enough_blocks rewind_gives_emptied_blocks_back
+#   running_out_of_blocks_changes_nothing
+
 # %% takes the next block as soon as one is full
 # = -(-end // block_size) - len(table) => max(0, end // block_size + 1 - len(table))
 

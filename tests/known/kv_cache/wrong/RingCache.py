@@ -34,7 +34,7 @@ self.positions, self.n_seen = torch.zeros(window, dtype=torch.int64), 0
 filled = torch.arange(len(self.positions)) < self.n_seen
 return filled & (distance >= 0) & (distance < len(self.positions))
 
-# fails decoding_past_the_end_keeps_the_window
+# fails decoding_past_the_end_keeps_the_window a_long_prompt_leaves_its_newest_tokens
 
 # %% wraps one slot late for decoded values
 # - self.values[:, :, slots] = values[:, :, n_new - n_kept :]

@@ -65,10 +65,10 @@ pick(logits[:, -1])
 # fails what_exceeds_the_context_is_refused
 
 # %% counts a position for the last new token
-# = n_prompt + n_new - 1 if n_new else 0 => n_prompt + n_new
+# = n_prompt + n_new - 1 => n_prompt + n_new
 
 # %% limits the new tokens alone
-# = n_prompt + n_new - 1 if n_new else 0 => n_new
+# = n_prompt + n_new - 1 => n_new
 
 # %% stops at the limit in silence
 # = n_context is not None and n_positions > n_context => False
