@@ -5,7 +5,7 @@ ones. `labkit.labs.throughput.experiments` uses these functions on real models.
 """
 
 import statistics
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy
@@ -57,7 +57,7 @@ def generate_fixed(model: Any, tokens: torch.Tensor, n_new: int) -> torch.Tensor
 
 
 def sweep(
-    points: Iterable[tuple],
+    points: Sequence[tuple],
     measure: Callable[[tuple], list[float]],
     save: Callable[[tuple, list[float], str], None],
     free_memory: Callable[[], None],
@@ -68,7 +68,7 @@ def sweep(
     measure(point) returns the samples, or raises MemoryError if the device
     runs out of memory. Save each row before the next point begins:
     save(point, samples, "ok"), or save(point, [], "out of memory") after a
-    MemoryError. After a MemoryError also call free_memory() once, before or
+    MemoryError. After a MemoryError also call free_memory(), before or
     after save, and go on. At that moment the exception must no longer exist,
     because it holds the variables of every call it passed through.
     Every other error ends the sweep and reaches the caller. This includes

@@ -82,6 +82,7 @@ def _sweeps(rng: random.Random) -> list[SweepCase]:
         SweepCase(some, done=tuple(rng.sample(some[1:], 3))),
         SweepCase(some, done=some[:2]),
         SweepCase(broken, unsaved=broken[rng.randrange(1, 4)], error=MemoryError),
+        SweepCase(broken, unsaved=broken[rng.randrange(1, 4)]),
         SweepCase(broken, broken=broken[rng.randrange(2, 4)]),
         SweepCase(broken, broken=broken[2], error=RuntimeError),
         SweepCase(broken, broken=broken[1], error=TypeError),
@@ -119,12 +120,16 @@ def _fits(rng: random.Random) -> dict[str, list[Call]]:
     lines = [
         call(lengths, on_line),
         call([lengths[i] for i in order], [on_line[i] for i in order]),
+        call([2, 9], [prefill_s + step_s, prefill_s + 8 * step_s]),
     ]
     return {
         "a_step_is_the_slope": lines,
         "the_prefill_makes_the_first_token": lines,
-        "all_points_have_a_say": [call(lengths, scattered)],
-        "one_length_determines_no_line": [call(lengths[:1] * n, on_line[:n]) for n in (1, 3)],
+        "all_points_have_a_say": [
+            call(lengths, scattered),
+            call([*lengths, lengths[0]], [*scattered, scattered[0] + 40 * step_s]),
+        ],
+        "one_length_determines_no_line": [call(lengths[:1] * n, on_line[:n]) for n in (1, 3, 0)],
     }
 
 
@@ -145,7 +150,7 @@ def _limits(rng: random.Random) -> list[LimitCase]:
             times[right] = large
         else:
             times = dict(zip(_NAMES, (small, middle, large), strict=True))
-        n_layers = rng.randrange(10, 80)
+        n_layers = 1 if len(cases) == 4 else rng.randrange(10, 80)
         factor = rng.uniform(1.1, 2) if right else 0.9
         step_s = factor * max(times.values()) / 1e3
         launch_s, moving_s, computing_s = (times[name] / 1e3 for name in _NAMES)

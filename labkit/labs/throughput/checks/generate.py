@@ -102,7 +102,7 @@ class ScriptedModel:
         made = self._made(self._length(n_most, settings))
         self.made.append(made)
         # Last, so that nothing that was given can stand for what the model got.
-        self.calls.append({**settings, "tokens": tokens, "given": given})
+        self.calls.append({**settings, "tokens": tokens, "given": given, "n_most": n_most})
         whole = torch.cat([tokens.to(made.dtype), made], dim=1)
         if not settings.get("return_dict_in_generate"):
             return whole
@@ -170,7 +170,8 @@ def the_new_tokens_alone_come_back(student: Student, case: FixedCase) -> None:
         why = "The prompt is still there. Its tokens were not generated."
     if tokens.ndim == 2 and len(tokens) == 1 < case.batch_size:
         why = "There is one sequence, and there are several prompts."
-    if call.get("max_new_tokens") is None:
+    is_other = played.model.made[0].shape[1] != case.n_new
+    if call.get("max_new_tokens") is None and is_other:
         why = "`max_length` counts the prompt too. Use `max_new_tokens`."
     wanted = [case.batch_size, case.n_new]
     expect_equal(list(tokens.shape), wanted, "the shape of the result", why=why)
@@ -185,14 +186,14 @@ def the_new_tokens_alone_come_back(student: Student, case: FixedCase) -> None:
 def end_of_text_cannot_end_a_run(student: Student, case: FixedCase) -> None:
     """A model that would stop early still makes `n_new` tokens."""
     played = play_of(student, case)
-    played.call  # noqa: B018
+    call = played.call
     n_made = played.model.made[0].shape[1]
     if n_made != case.n_new:
         raise Wrong(
             "the number of new tokens",
             expected=show(case.n_new),
             got=show(n_made),
-            why="The model stopped early, at its end-of-text token." if n_made < case.n_new else "",
+            why="The model stopped early, at its end-of-text token." * (n_made < call["n_most"]),
         )
 
 

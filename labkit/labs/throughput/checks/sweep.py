@@ -72,9 +72,8 @@ class RecordedSweep:
         if case.too_large:  # to count them takes a walk over all objects
             self.n_alive_before = number_in(self.student.memory_errors_alive(), "exceptions alive")
         try:
-            self.student.sweep(
-                list(case.points), self.measure, self.save, self.free_memory, list(kept)
-            )
+            given = self.measure, self.save, self.free_memory, *([list(kept)] if kept else [])
+            self.student.sweep(list(case.points), *given)
         except StudentError as error:
             if error.is_unwritten or not (case.broken or case.unsaved):
                 raise
@@ -194,9 +193,10 @@ def out_of_memory_is_a_row_and_the_sweep_goes_on(student: Student, case: SweepCa
 
 
 def _why_no_row(point: Any, measured: list, case: SweepCase) -> str:
-    if point not in measured:
+    if point not in measured and measured[-1:] and measured[-1] in case.too_large:
         return "The sweep ended before this point. After a MemoryError it goes on."
-    return "That a point does not fit is a result too." if point in case.too_large else ""
+    is_lost = point in measured and point in case.too_large
+    return "That a point does not fit is a result too." if is_lost else ""
 
 
 @_sweep(
