@@ -62,3 +62,9 @@ return min(n_hits, (n_tokens - 1) // block_size) * block_size * (n_hits == len(h
 
 # %% sets alone
 # = block_hash not in cached => not cached & {block_hash}
+
+# fails cached_blocks_are_counted_in_tokens the_first_miss_ends_it one_token_is_left_to_compute
+#   any_container_will_do
+
+# %% a hash of 0 is not found
+# = if block_hash not in cached: => if not block_hash or block_hash not in cached:

@@ -39,3 +39,8 @@ link_s, resident_s = offloaded_bytes / bandwidth, resident_s * bandwidth / link_
 
 # %% refuses all of it
 # = 0 <= offloaded_bytes <= moved_bytes => 0 < offloaded_bytes < moved_bytes
+
+# fails overlapping_transfers_take_the_longer
+
+# %% with overlap, the GPU's memory alone
+# = max(resident_s, link_s) if overlap => resident_s if overlap

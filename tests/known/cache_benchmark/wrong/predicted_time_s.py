@@ -45,3 +45,8 @@ def predicted_time_s(
 # %% always 16 bits
 # - floor = pass_floor(machine, work, n_fed, n_cached, dtype=dtype)
 floor = pass_floor(machine, work, n_fed, n_cached)
+
+# fails no_pass_is_shorter_than_its_launch
+
+# %% no launch without a cache
+# = max(launch_s, floor.seconds) => max(launch_s if use_cache else 0, floor.seconds)

@@ -38,3 +38,6 @@ points = list(zip(sorted(n_new), sorted(times_s), strict=True))
 def slopes(n_new, times_s):
     points = sorted(zip(n_new, times_s))
     return [(u - t) / ((m - n) or 1) for (n, t), (m, u) in zip(points, points[1:])]
+
+# %% two lengths are too few
+# = len(n_new) < 2 => len(n_new) < 3

@@ -147,3 +147,14 @@ raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
 
 # %% never rewinds the first token
 # = 0 <= n_tokens <= self.length => 0 <= n_tokens < self.length
+
+# fails views_show_the_arena_itself
+
+# %% makes its views contiguous
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+return self.keys[layer, :, :, :end].contiguous(), self.values[layer, :, :, :end].contiguous()
+
+# fails views_show_the_arena_itself a_full_arena_refuses_and_keeps_what_it_has
+
+# %% room for the tokens of all layers in each
+# = capacity, head_dim) => capacity * n_layers, head_dim)

@@ -176,3 +176,15 @@ self.lengths[sequence_id] = end
 # %% the count of free blocks is no number
 # - return len(self.free_blocks)
 return type('Blocks', (__import__('fractions').Fraction,), {})(len(self.free_blocks))
+
+# fails rewind_gives_emptied_blocks_back
+
+# %% rewinds forward
+# = not 0 <= n_tokens <= length => n_tokens > length
+
+# fails the_block_table_says_where_tokens_lie
+
+# %% a new storage when a sequence is freed
+# - self.free_blocks += self.tables.pop(sequence_id)
+self.free_blocks += self.tables.pop(sequence_id)
+self.values = self.values.clone()

@@ -85,3 +85,6 @@ logits, past = forward(fed, past)
 if n_context is not None and tokens.shape[1] > n_context:
     raise ValueError("the context is full")
 logits, past = forward(fed, past)
+
+# %% a context of 0 is no limit
+# = n_context is not None and n_positions > n_context => n_context and n_positions > n_context

@@ -25,8 +25,12 @@
 # %% the last token left out
 # = batch_size * n_tokens => batch_size * max(0, n_tokens - 1)
 
-# fails one_token_is_the_unit grows_with_every_token every_sequence_keeps_its_own
-#   hands_the_width_on
+# fails one_token_is_the_unit grows_with_every_token every_sequence_keeps_its_own hands_the_width_on
 
 # %% a constant
 # = batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number) => 131_072
+
+# fails every_sequence_keeps_its_own hands_the_width_on
+
+# %% a batch of 2-byte numbers only
+# = batch_size * n_tokens => (batch_size if bytes_per_number == 2 else 1) * n_tokens

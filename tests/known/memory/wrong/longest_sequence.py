@@ -49,3 +49,8 @@ return left_bytes // (batch_size * token_bytes)
 # %% the weights once for each sequence
 # - left_bytes = vram_bytes - model_bytes - overhead_bytes
 left_bytes = vram_bytes - model_bytes * (batch_size if vram_bytes > model_bytes else 1) - overhead_bytes
+
+# fails an_overhead_comes_off_first
+
+# %% the overhead once for each sequence
+# = - overhead_bytes => - overhead_bytes * batch_size

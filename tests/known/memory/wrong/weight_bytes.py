@@ -29,3 +29,8 @@ def weight_bytes(n_params: int, bytes_per_param: int = 2) -> int:
 # %% floats on the way
 def weight_bytes(n_params: int, bytes_per_param: int = 2) -> int:
     return int(float(n_params) * bytes_per_param)
+
+# fails every_parameter_takes_its_bytes
+
+# %% 4 bytes by default
+# = bytes_per_param: int = 2 => bytes_per_param: int = 4

@@ -61,3 +61,8 @@ def fit_steps(n_new, times_s):
 # %% forced through zero
 # - step_s, prefill_s = numpy.polyfit(n_steps, numpy.asarray(times_s, dtype=float), 1)
 step_s, prefill_s = n_steps @ times_s / (n_steps @ n_steps), 0.0
+
+# fails a_step_is_the_slope the_prefill_makes_the_first_token
+
+# %% two lengths are too few
+# = set(n_steps.tolist())) < 2 => set(n_steps.tolist())) < 3

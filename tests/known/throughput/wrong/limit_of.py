@@ -76,3 +76,6 @@ def limit_of(*sizes):
 
 # %% a step as long as its floor is refused
 # = step_s < max(moving_s, computing_s) => step_s <= max(moving_s, computing_s)
+
+# %% a step a little below its floor
+# = step_s < max(moving_s, computing_s): => step_s < 0.95 * max(moving_s, computing_s):
