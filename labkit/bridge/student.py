@@ -88,14 +88,17 @@ class Channel(Protocol):
         """The reply and its blob."""
 
 
+class NoValue(TypeError):
+    """The student gave an object where a check compares or computes with a value."""
+
+
 class Proxy:
     """An object in the student's process; calls, attributes, `len` and items go there and back.
 
-    A proxy has no comparison, truth value or hash: a check compares values, never objects.
+    It is no value: to compare it, or to compute with it, raises `NoValue`.
     """
 
     __slots__ = ("_item", "_kind", "_student")
-    __hash__ = None
 
     def __init__(self, student: Student, item: dict, kind: str) -> None:
         self._student = student
@@ -119,11 +122,13 @@ class Proxy:
     def __getitem__(self, index: Any) -> Any:
         return self._student.ask("item", self, (index,))
 
-    def __eq__(self, other: object) -> bool:
-        raise TypeError("a check compares values, not objects of the student's")
+    def _is_no_value(self, *_: object) -> Any:
+        raise NoValue(f"a number, text or tensor is wanted, and this is {self!r}")
 
-    def __bool__(self) -> bool:
-        raise TypeError("a check tests values, not objects of the student's")
+    __eq__ = __hash__ = __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _is_no_value
+    __int__ = __float__ = __index__ = __abs__ = __neg__ = __round__ = _is_no_value
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _is_no_value
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _is_no_value
 
     def __repr__(self) -> str:
         return "..." if self._kind == "ellipsis" else f"<a {self._kind} of yours>"

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, Self
 
 from labkit.bridge.helped import Helped
-from labkit.bridge.student import MissingName, Student, StudentError, raised_by
+from labkit.bridge.student import MissingName, NoValue, Student, StudentError, raised_by
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
@@ -292,6 +292,8 @@ def play_check(
             return Finding.failed(check, _raised(error), place, i, stop_of(error))
         except Wrong as wrong:
             return Finding.failed(check, wrong, _place_of(case, hidden), i, _last_stop(student))
+        except NoValue as error:
+            return Finding.failed(check, Wrong(str(error)), _place_of(case, hidden), i)
     return Finding(check, "passed")
 
 

@@ -165,6 +165,15 @@ def test_a_mistake_costs_nothing_where_it_is_called(lab, caller, part, request):
     assert not any(wrong.values()), wrong
 
 
+ODD = """\
+class Odd:
+    shape = (1, 2)
+    def __getattr__(self, name): return Odd()
+    def __call__(self, *a, **k): return Odd()
+    def __len__(self): return 2
+    def __getitem__(self, i): return Odd()
+"""
+
 TRIVIAL = [
     "{name} = None",
     "{name} = 100",
@@ -187,6 +196,11 @@ TRIVIAL = [
     "def {name}(*a, **k): raise ValueError('no')",
     "def {name}(*a, **k): raise MemoryError('no')",
     "def {name}(*a, **k): yield 1",
+    "def {name}(*a, **k): return (lambda: 1)",
+    "def {name}(*a, **k): return [type, print, ...]",
+    ODD + "{name} = Odd()",
+    ODD + "def {name}(*a, **k): return Odd()",
+    ODD + "def {name}(*a, **k): return Odd(), Odd()",
 ]
 
 
