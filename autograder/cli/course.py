@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -96,6 +97,9 @@ def check_lab(lab: LabName) -> None:
     typer.echo(f"{found.name}: the solution earns every point, and each cell of its notebook runs.")
 
 
+ADDRESS = re.compile(r"(https|file)://.+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/.*)?")
+
+
 @commands.command()
 def release(
     lab: Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")] = "",
@@ -129,8 +133,9 @@ def release(
 
     course = read_course()
     address = (course.address if url is None else url).rstrip("/")
-    if address and "://" not in address:
-        refuse(f"--url {address} is no address: write https://... or file:///...")
+    if address and not ADDRESS.fullmatch(address):
+        what = "can be changed on its way" if address.startswith("http://") else "is no address"
+        refuse(f"--url {address} {what}: write https://... or file:///...")
     if everything == bool(lab):
         refuse("name one lab, or give --all")
     if revise and to is None:

@@ -1,5 +1,6 @@
 """One act on marks, in a transaction of the caller's: who did what to which answers, and when."""
 
+import hashlib
 import sqlite3
 from datetime import UTC, datetime
 
@@ -11,6 +12,11 @@ _LAST = """
     select desk_act.who, desk_act.at from desk_change
       join desk_act on desk_act.id = desk_change.act
      where lab = ? and question = ? and student = ? order by desk_act.id desc limit 1
+"""
+
+_SENT = """
+    select request from desk_act
+     where request = ?1 or request > ?1 || ':' and request < ?1 || ';'
 """
 
 
@@ -31,9 +37,42 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+class NewTextError(ConflictError):
+    """Another text was handed in since the author read the answer."""
+
+
+def named(request: str, content: object) -> str:
+    """A request's own name, with a digest of what it asks for."""
+    return f"{request}:{hashlib.sha256(repr(content).encode()).hexdigest()[:16]}"
+
+
 def is_known(book: sqlite3.Connection, request: str) -> bool:
-    """Whether a request was carried out before."""
-    return bool(book.execute("select 1 from desk_act where request = ?", (request,)).fetchone())
+    """Whether a request was carried out before.
+
+    Raises: ConflictError if it asked for something else then.
+    """
+    name, _, _ = request.rpartition(":")  # alone, as versions before have written it
+    sent = {each for (each,) in book.execute(_SENT, (name,))}
+    if sent and not sent & {name, request}:
+        raise ConflictError(
+            "This form was sent before, with another mark. That one stands, and this one is not "
+            "saved. Open the answer again to change it."
+        )
+    return bool(sent)
+
+
+def check_seen(book: sqlite3.Connection, key: AnswerId, entry: Entry, seen: str, text: str) -> None:
+    """Raises: ConflictError if the mark, NewTextError if the text is not what its author saw.
+
+    seen: as `State.seen_with` gives it; text: the digest of what was handed in last.
+    """
+    if seen.partition("-")[0] != entry.state.digest:
+        raise conflict_of(book, key, entry.state)
+    if seen != entry.state.seen_with(text):
+        raise NewTextError(
+            "The student handed in another text after you opened this page. Your mark is not "
+            "saved. Read the new text, then give the mark again."
+        )
 
 
 def new_act(

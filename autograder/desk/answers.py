@@ -48,6 +48,11 @@ class Answer:
         pictures = json.dumps(dict(self.pictures), sort_keys=True).encode()
         return f"{self.text} {hashlib.sha256(pictures).hexdigest()}"
 
+    @property
+    def digest(self) -> str:
+        """Changes with everything that a person reads of this answer."""
+        return _digest([self.text, dict(self.pictures), dict(self.own), self.noted])
+
 
 @dataclass
 class AnswerSheet:
@@ -121,6 +126,14 @@ class Answers:
         named = [cell for cell in self._graded(lab, student) if "nbgrader" in cell["metadata"]]
         return {cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in named}
 
+    def digest(self, key: AnswerId) -> str:
+        """A digest of what was handed in last: of a written answer, or of an exercise's code."""
+        cells, name = self.cells(key.lab, key.student), key.question.removeprefix("check_")
+        for question in questions_of(find_lab(key.lab)):
+            if question.name == key.question and name in cells:
+                return _answer("", key, question, cells).digest
+        return _digest(_source(cells.get(name, {"source": ""})))
+
     def outputs(self, answer: Answer) -> list[Output]:
         """The tables and figures of an answer's notebook."""
         return outputs_of(self._out, answer.key)
@@ -164,6 +177,10 @@ def _answer(name: str, key: AnswerId, question: Question, cells: Mapping[str, di
     own = {each: _source(cells[each]) for each in named if each in cells}
     noted = tuple(map(str, cell["metadata"].get("noted", ())))
     return Answer(name, key, _source(cell), cell.get("attachments", {}), own, noted)
+
+
+def _digest(read: object) -> str:
+    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _source(cell: Mapping) -> str:

@@ -99,7 +99,7 @@ class Appeals:
     ) -> None:
         """Write a decision, with the new points if there are any, in one transaction.
 
-        seen: the digest of the mark that the person saw. Raises: Refusal, ConflictError.
+        seen: what the person saw, by `State.seen_with`. Raises: Refusal, ConflictError.
         """
         if not reason.strip():
             raise Refusal("Write the reason: the student reads it.")

@@ -5,6 +5,7 @@ No page may run a script or load a picture that the desk itself does not serve.
 
 import hashlib
 import hmac
+import html
 import re
 import secrets
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MARKER, READER = "marker", "reader"
@@ -29,6 +30,15 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
+_ASKED = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Who are you?</title>
+<link rel="stylesheet" href="/static/desk.css"></head><body><main>
+<h1>Who are you?</h1>
+<p>This browser is signed in as {0}. The address that you opened is that of {1}.</p>
+<form method="post"><input type="hidden" name="csrf" value="{2}">
+<p><button>Go on as {1}</button> <a href="/">Stay {0}</a></p></form>
+</main></body></html>
+"""
 _PUBLIC, _FOR_READERS = "/static/", ("/", "/overview")
 
 
@@ -69,9 +79,9 @@ class Guard:
             return _refusal("This address is not the desk's own.")
         if request.url.path.startswith(_PUBLIC) and request.method == "GET":
             return None
-        if token := request.query_params.get("token"):
-            return self._with_cookie(token)
         person = self._person(self._token_in_cookie(request))
+        if token := request.query_params.get("token"):
+            return await self._signed_in(request, person, token)
         if person is None:
             return _refusal("Open the address that the command printed. It holds your token.")
         request.scope["person"] = person
@@ -79,10 +89,12 @@ class Guard:
             return _refusal("You may only read the overview.")
         if request.method in ("GET", "HEAD"):
             return None
+        if person.role != MARKER:
+            return _refusal("You may only read the overview.")
         return await self._form_refusal(request, person)
 
     async def _form_refusal(self, request: Request, person: TokenHolder) -> Response | None:
-        if person.role != MARKER or request.headers.get("origin", self._origin) != self._origin:
+        if request.headers.get("origin", self._origin) != self._origin:
             return _refusal("This form comes from another site.")
         body = b""
         async for part in request.stream():
@@ -95,9 +107,19 @@ class Guard:
         request.scope["form"] = form
         return None
 
-    def _with_cookie(self, token: str) -> Response:
-        if self._person(token) is None:
+    async def _signed_in(
+        self, request: Request, person: TokenHolder | None, token: str
+    ) -> Response:
+        """Sign in by a token. A person who is signed in already is asked before."""
+        other = self._person(token)
+        if other is None:
             return _refusal("This token is not valid. Open the address that the command printed.")
+        if person and person is not other:
+            if request.method == "GET":
+                asked = _ASKED.format(*map(html.escape, (person.name, other.name, person.csrf)))
+                return HTMLResponse(asked)
+            if refusal := await self._form_refusal(request, person):
+                return refusal
         answer = RedirectResponse("/", 303)
         is_tls = self._origin.startswith("https:")
         answer.set_cookie(self._cookie, token, httponly=True, samesite="lax", secure=is_tls)

@@ -1,9 +1,11 @@
 """Actions of the desk on a form: find its answers, and give them marks."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 
+from autograder.desk.acts import ConflictError
 from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.groups import ALONE, BLANK, OWN, SAME, Group
 from autograder.desk.rubric import Question
@@ -14,6 +16,7 @@ from autograder.errors import Refusal
 from autograder.record.marks import as_points
 
 OPEN_S = 300.0
+MOST_READ = 500  # answers that are kept as they were shown
 Form = Mapping[str, Sequence[str]]
 
 
@@ -34,6 +37,7 @@ class Desk:
     def __init__(self, answers: Answers, store: MarkStore, shares: Shares) -> None:
         self.answers, self.store, self.shares = answers, store, shares
         self._open: dict[str, tuple[str, float]] = {}
+        self._read: dict[str, Answer] = {}  # by digest, oldest first
 
     def progress(self, who: str) -> list[tuple[Question, Progress]]:
         """The progress of each question, for all people and for one person.
@@ -95,6 +99,23 @@ class Desk:
         is_alone = len(kept) == 1 and found.kind not in (BLANK, OWN)
         return Group(ALONE if is_alone else found.kind, kept)
 
+    def group_seen(self, sheet: AnswerSheet, group: Group) -> str:
+        """A digest of the members of a group and of their texts."""
+        texts = [(name, sheet.answers[name].digest) for name in group.members]
+        return hashlib.sha256(repr(texts).encode()).hexdigest()[:16]
+
+    def read_before(self, answer: Answer, seen: str) -> Answer | None:
+        """The answer as a person read it, if it has changed since and is still known here.
+
+        seen: what the person's form says; "" if there is no form.
+        """
+        self._read[answer.digest] = answer
+        while len(self._read) > MOST_READ:
+            del self._read[next(iter(self._read))]
+        digest = seen.partition("-")[2]
+        before = self._read.get(digest) if digest != answer.digest else None
+        return before if before and before.key == answer.key else None
+
     def mark(self, sheet: AnswerSheet, answer: Answer, form: Form, who: str) -> None:
         """Give the marks of a form to one answer, or to all waiting answers of its group.
 
@@ -106,11 +127,17 @@ class Desk:
         given, states = {answer.key: state}, self.store.states(question.lab, question.name)
         seen = {answer.key: one(form, "seen")}
         if one(form, "together"):
-            for name in self.group(sheet, answer).members:
+            group = self.group(sheet, answer)
+            if one(form, "group") != self.group_seen(sheet, group):
+                raise ConflictError(
+                    "The group is another one than you saw: an answer in it has changed. Your "
+                    "mark is not saved. Look at the group, then give the mark again."
+                )
+            for name in group.members:
                 key = sheet.answers[name].key
                 if key != answer.key and states[key.student].waits:
                     given[key] = state
-                    seen[key] = states[key.student].digest
+                    seen[key] = states[key.student].seen_with(sheet.answers[name].digest)
         what = "marked" if len(given) == 1 else f"marked in a group of {len(given)}"
         self.store.give(given, who, one(form, "request"), seen, what)
         self.close(answer.id, who)

@@ -71,9 +71,10 @@ class Review:
                 notice, status = str(refusal), 409
         key, state = self._appeals.state(appeal)
         cells = self._desk.answers.cells(appeal.lab, appeal.student)
+        seen = state.seen_with(self._desk.answers.digest(key))
         return page(
             request, "appeal.html", status,
-            appeal=appeal, state=state, checks=self._checks(appeal), notice=notice,
+            appeal=appeal, state=state, seen=seen, checks=self._checks(appeal), notice=notice,
             source="".join(cells.get(appeal.exercise, {}).get("source", "")),
             cases=self._appeals.cases(appeal, self._desk.answers.results()),
             history=self._desk.store.history(key),

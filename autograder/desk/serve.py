@@ -8,6 +8,7 @@ from pathlib import Path
 
 import uvicorn
 
+from autograder.desk.answers import Answers
 from autograder.desk.appeals import Appeals
 from autograder.desk.guard import TokenHolder
 from autograder.desk.server import make_app
@@ -32,7 +33,7 @@ class Place:
 def take_appeals(out: Path, table: Path) -> int:
     """Keep the questions of students that a CSV file holds; how many. Raises: Refusal."""
     tables = DeskTables(gradebook_of(out))
-    return Appeals(out, tables, MarkStore(tables, ())).read(table)
+    return Appeals(out, tables, MarkStore(tables, (), Answers(out, "").digest)).read(table)
 
 
 def serve(

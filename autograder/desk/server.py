@@ -34,7 +34,7 @@ def make_app(out: Path, people: list[TokenHolder], origin: str) -> Guard:
     for_readers = all(person.role == READER for person in people)
     tables = DeskTables(gradebook_of(out), for_readers=for_readers)
     answers = Answers(out, tables.secret())
-    store = MarkStore(tables, answers.questions())
+    store = MarkStore(tables, answers.questions(), answers.digest)
     Thread(target=_prepare, args=(answers,), name=READING, daemon=True).start()
     desk = Desk(answers, store, Shares(tables))
     suggestions = Suggestions(tables)
@@ -115,6 +115,8 @@ class Pages:
         except ConflictError as conflict:
             comment = one(request.scope["form"], "comment").strip()
             lost = f" Your comment was: {comment}" if comment else ""
+            sheet = self._sheet(request)  # it may have been graded again
+            answer = self._answer(request, sheet)
             return self._answer_page(request, sheet, answer, f"{conflict}{lost}", 409)
         except Refusal as refusal:
             return self._answer_page(request, sheet, answer, str(refusal), 422)
@@ -193,6 +195,7 @@ class Pages:
         chosen = form.get("item", ()) if form else [str(item) for item in state.items]
         group, other = desk.group(sheet, answer), desk.opened_by(answer.id, who)
         desk.open(answer.id, who)
+        before = desk.read_before(answer, one(request.scope.get("form", {}), "seen"))
         waiting = {
             name for name, each in sheet.answers.items()
             if states.get(each.key.student, State()).waits
@@ -217,6 +220,8 @@ class Pages:
             n_done=len(sheet.answers) - len(waiting),
             n_all=len(sheet.answers),
             other=other,
+            before=before,
+            group_seen=desk.group_seen(sheet, group),
             history=desk.store.history(answer.key),
             notice=notice,
             suggested=self._suggestions.of(answer.key, answer.text),

@@ -66,6 +66,10 @@ class State:
         """Changes with everything that a person gave."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
 
+    def seen_with(self, text: str) -> str:
+        """What a person sees who has this mark and a text of this digest before them."""
+        return f"{self.digest}-{text}"
+
     def to_json(self) -> str:
         return json.dumps([self.points, self.comment, self.items, self.waits])
 

@@ -1,20 +1,22 @@
 """Giving marks: every act is one transaction, has a name, an author and a time, and can be undone.
 
 A request carries a name of its own, so that one that is sent twice counts once. It also carries a
-digest of what its author saw. If another person has changed the answer since, nothing is written
-and both people are named.
+digest of what its author saw, of the mark and of the text. If another person has changed the mark
+since, nothing is written and both people are named; nor is it if the student has changed the text.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from autograder.desk.acts import (
     ConflictError,
     change,
+    check_seen,
     conflict_of,
     entry_of,
     is_known,
+    named,
     new_act,
     write_points,
 )
@@ -69,9 +71,17 @@ class ItemChange:
 class MarkStore:
     """The marks of the written questions, for several people at once."""
 
-    def __init__(self, tables: DeskTables, questions: Iterable[Question]) -> None:
-        """The rubrics of these questions are known from now on."""
-        self._tables = tables
+    def __init__(
+        self,
+        tables: DeskTables,
+        questions: Iterable[Question],
+        text_of: Callable[[AnswerId], str],
+    ) -> None:
+        """The rubrics of these questions are known from now on.
+
+        text_of: a digest of what a student handed in last for an answer.
+        """
+        self._tables, self._text_of = tables, text_of
         self._questions: dict[tuple[str, str], Question] = {}
         self.know(questions)
 
@@ -120,18 +130,19 @@ class MarkStore:
         what: str = "marked",
         also: tuple[str, tuple] | None = None,
     ) -> bool:
-        """Give these answers these states. seen: the digests of what the author saw; also: a
+        """Give these answers these states. seen: what the author saw, by `State.seen_with`; also: a
         statement of the same transaction, with its values.
 
         Returns False if the request was carried out before. Raises: ConflictError.
         """
+        asked = {key: (state.points, state.comment, state.items) for key, state in given.items()}
+        request = named(request, sorted(asked.items()))
         with self._tables.writing() as book:
             if is_known(book, request):
                 return False
             entries = {key: entry_of(book, key) for key in given}
             for key, digest in seen.items():
-                if entries[key].state.digest != digest:
-                    raise conflict_of(book, key, entries[key].state)
+                check_seen(book, key, entries[key], digest, self._text_of(key))
             act = new_act(book, who, request, what)
             for key, state in given.items():
                 change(book, act, key, entries[key], state)
@@ -144,6 +155,7 @@ class MarkStore:
 
         Raises: Refusal if there is none; ConflictError if an answer has changed since.
         """
+        request = named(request, "undo")
         with self._tables.writing() as book:
             if is_known(book, request):
                 return []
@@ -197,6 +209,7 @@ class MarkStore:
 
         n_seen: the changes that its author saw. Raises: ConflictError if there are more now.
         """
+        request = named(request, (item, points))
         with self._tables.writing() as book:
             if is_known(book, request):
                 return False

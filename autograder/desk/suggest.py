@@ -47,7 +47,7 @@ class Asking:
         """Raises: Refusal if nothing was graded or if no text is left."""
         tables = DeskTables(gradebook_of(out))
         answers = Answers(out, tables.secret())
-        self._store = MarkStore(tables, answers.questions())
+        self._store = MarkStore(tables, answers.questions(), answers.digest)
         self._suggestions, self._judge = Suggestions(tables), judge
         self._names = self._suggestions.names()
         sheets = [answers.sheet(each.lab, each.name) for each in answers.questions()

@@ -2,13 +2,16 @@
 
 import re
 import shutil
+from glob import escape
 from pathlib import Path
 
 from autograder.errors import Refusal
+from autograder.intake.collect.submission import safe_name
 from autograder.record.database import committed, connected, exists, gradebook_of
 from autograder.record.log import ResultLog
 
 COMPARISONS = ("similarity", "integrity")  # their pages name several students
+STEPS = ("submitted", "autograded", "feedback")  # of nbgrader
 _SUBMISSIONS = "select id from submitted_assignment where student_id = :student"
 _NOTEBOOKS = f"select id from submitted_notebook where assignment_id in ({_SUBMISSIONS})"
 _OF_NBGRADER = (
@@ -49,9 +52,13 @@ def forget(out: Path, student: str) -> list[Path]:
 
 
 def _files(out: Path, student: str) -> list[Path]:
-    """The files and folders with the student's name; not the contents of these folders."""
-    found = [path for path in sorted(out.rglob("*")) if student in (path.name, path.stem)]
-    return [path for path in found if not any(parent in found for parent in path.parents)]
+    """The student's own files and folders, by the places where a grading and nbgrader put them."""
+    if student != safe_name(student):  # no path, such as ".."
+        return []
+    steps = [out / "course" / step / student for step in STEPS]
+    return [
+        path for path in (*steps, *out.glob(f"feedback/*/{escape(student)}.html")) if path.exists()
+    ]
 
 
 def _delete_rows(database: Path, student: str) -> int:

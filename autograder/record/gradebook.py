@@ -153,8 +153,10 @@ class CourseBook:
         """
         is_notebook = result.file_name.endswith(".ipynb")
         handed_in = instant(result.submitted_at, self._zone) if is_notebook else None
+        unchanged = self._unchanged(result, notebook, submitted)
+        is_first = not self._path("autograded", result).exists()
         with usable(self.folder / DATABASE):
-            self._record_marks(result, handed_in, self._unchanged(result, notebook, submitted))
+            self._record_marks(result, handed_in, unchanged)
         if is_notebook:
             path = self._path("submitted", result)
             write_whole(path, submitted)
@@ -170,6 +172,9 @@ class CourseBook:
         shown = {"nbformat": 4, "nbformat_minor": 5, "metadata": {},
                  "cells": notes_cells(result) + notebook}  # fmt: skip
         write_whole(self._path("autograded", result), json.dumps(shown).encode())
+        if not is_first:  # a person may have marked the text before at that moment
+            with usable(self.folder / DATABASE):
+                self._record_marks(result, handed_in, unchanged)
 
     def _has(self, lab: str) -> bool:
         return any(assignment.name == lab for assignment in self._gradebook.assignments)

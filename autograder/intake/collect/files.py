@@ -6,7 +6,6 @@ files of operating systems and editors.
 
 import io
 import lzma
-import os
 import stat
 import zipfile
 import zlib
@@ -14,8 +13,9 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
+from autograder.intake.collect.folder import NO_FILE, Listed, files_below
 from autograder.intake.collect.submission import NoSubmissions, safe_name
 from autograder.intake.collect.zip_names import names_in
 from autograder.intake.read import MAX_BYTES
@@ -42,6 +42,18 @@ ZIP_ERRORS = (
 
 
 @dataclass(frozen=True)
+class Packed:
+    """A member of a zip."""
+
+    archive: zipfile.ZipFile
+    entry: zipfile.ZipInfo
+
+    def open(self) -> IO[bytes]:
+        """Raises one of ZIP_ERRORS."""
+        return self.archive.open(self.entry)
+
+
+@dataclass(frozen=True)
 class File:
     """A file of a delivery: its place, the name that a TA sees, and a way to read it.
 
@@ -54,8 +66,7 @@ class File:
     shown: str
     size: int
     problem: str
-    source: Path | zipfile.ZipFile
-    member: str | zipfile.ZipInfo
+    place: Listed | Packed
     serial: int = 0
     is_late: bool | None = None
     is_named: bool = True
@@ -67,16 +78,8 @@ class File:
 
     def read(self, limit: int = MAX_BYTES) -> bytes:
         """The content, cut one byte after `limit`. Raises one of ZIP_ERRORS."""
-        if isinstance(self.source, zipfile.ZipFile):
-            with self.source.open(self.member) as member:
-                return member.read(limit + 1)
-        with self.open() as file:
+        with self.place.open() as file:
             return file.read(limit + 1)
-
-    def open(self) -> BinaryIO:
-        """A file of a folder, opened without following a link."""
-        descriptor = os.open(self.source / self.member, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        return os.fdopen(descriptor, "rb")
 
 
 def files_at(
@@ -101,7 +104,7 @@ def files_at(
 
 def files_of_export(packed: File, opened: ExitStack, people: Collection[str]) -> list[File]:
     """The files of a zip that may be an export. Raises ValueError with the reason if it is none."""
-    limit = MAX_ZIP_BYTES if isinstance(packed.source, Path) else MAX_NESTED_BYTES
+    limit = MAX_ZIP_BYTES if isinstance(packed.place, Listed) else MAX_NESTED_BYTES
     return _unpacked(_stream(packed, opened, limit), opened, MAX_ENTRIES, people)
 
 
@@ -121,8 +124,8 @@ def _stream(packed: File, opened: ExitStack, limit: int) -> BinaryIO:
             or f"the zip is over {limit >> 20} MB: hand in the notebook alone, without its outputs"
         )
     try:
-        if isinstance(packed.source, Path):
-            return opened.enter_context(packed.open())
+        if isinstance(packed.place, Listed):
+            return opened.enter_context(packed.place.open())
         return io.BytesIO(packed.read(limit))
     except ZIP_ERRORS as error:
         raise ValueError(f"the zip cannot be read: {error}") from None
@@ -147,28 +150,9 @@ def _unpacked(
 
 
 def _files_in_folder(folder: Path, without: Path | None) -> Iterator[File]:
-    left_out = without and without.resolve()
-    base = folder.resolve()
-    for root, folders, names in os.walk(folder, onerror=_refuse, followlinks=False):
-        inside = base / Path(root).relative_to(folder)
-        folders[:] = sorted(
-            name for name in folders if not _is_left_behind(name) and inside / name != left_out
-        )
-        links = [name for name in folders if Path(root, name).is_symlink()]
-        for name in sorted(names) + links:
-            if _is_left_behind(name):
-                continue
-            path = Path(root, name)
-            status = path.lstat()
-            regular = stat.S_ISREG(status.st_mode)
-            problem = "" if regular else "the submission is a link or a device, not a file"
-            member = PurePosixPath(path.relative_to(folder).as_posix())
-            shown = _as_notebook(member)
-            yield File(shown, shown.name, status.st_size, problem, folder, str(member))
-
-
-def _refuse(error: OSError) -> None:
-    raise NoSubmissions(f"{error.filename} cannot be listed: {error.strerror}")
+    for listed in files_below(folder, without, _is_left_behind):
+        shown = _as_notebook(listed.path)
+        yield File(shown, shown.name, listed.size, listed.problem, listed)
 
 
 def _files_in_zip(archive: zipfile.ZipFile, people: Collection[str]) -> Iterator[File]:
@@ -181,14 +165,14 @@ def _files_in_zip(archive: zipfile.ZipFile, people: Collection[str]) -> Iterator
             continue
         problem = _problem_of(entry, archive)
         shown = _as_notebook(path)
-        file = File(shown, shown.name, entry.file_size, problem, archive, entry)
+        file = File(shown, shown.name, entry.file_size, problem, Packed(archive, entry))
         yield file if are_sure or name.isascii() else replace(file, is_named=False)
 
 
 def _problem_of(entry: zipfile.ZipInfo, archive: zipfile.ZipFile) -> str:
     """Why a member of a zip cannot be read, and what a person can do; "" if it can be."""
     if stat.S_ISLNK(entry.external_attr >> 16):
-        return "the submission is a link or a device, not a file"
+        return NO_FILE
     packed = archive.filename if isinstance(archive.filename, str) else "the zip"
     if entry.flag_bits & ENCRYPTED:
         return (

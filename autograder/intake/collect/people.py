@@ -16,6 +16,10 @@ from autograder.intake.collect.platforms import without_title
 from autograder.intake.collect.submission import Submission, safe_name
 
 Person = tuple[str, str]
+OUR_NAMES = frozenset(  # in a folder of results and in nbgrader's course
+    ("autograded", "course", "feedback", "gradebook", "gradebook.db", "integrity", "release",
+     "results", "similarity", "source", "submitted")
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,9 @@ def submissions_of(parcels: list[Parcel], lab_name: str, roster: Roster | None) 
     for name, people in by_name.items():
         if len(people) > 1:
             found.append(_alike(name, [names[person] for person in people]))
+        elif name.casefold() in OUR_NAMES:
+            problem = f"the grader's own files are called {name}: rename this folder or file"
+            found.append(Submission(name, "", problem=problem))
         else:
             found += _numbered(name, attempts[people[0]])
     return sorted(found, key=lambda submission: (submission.student, submission.attempt))

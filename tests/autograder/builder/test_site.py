@@ -173,6 +173,8 @@ def test_all_labs_of_the_term_are_released_and_answers_given_away_are_named(own_
         (["01", "--all"], "name one lab, or give --all"),
         (["01", "--revise"], "give its folder with --to"),
         (["01", "--url", "course.example"], "no address: write https"),
+        (["01", "--url", "http://course.example"], "can be changed on its way: write https"),
+        (["01", "--url", "http://localhost.example"], "can be changed on its way: write https"),
         (["99"], "no lab '99'"),
     ],
 )

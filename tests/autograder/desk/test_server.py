@@ -86,6 +86,20 @@ def test_two_people_with_one_answer_open_are_told_and_neither_mark_is_lost(desk,
     assert "Your comment was: &lt;b&gt;Mine" in late.text
 
 
+def test_a_link_of_another_person_asks_before_it_replaces_the_login(desk):
+    people = desk[1]
+    with signed_in(desk[0], people["bea"]) as client:
+        asked = client.get("/", params={"token": people["carl"].token})
+        assert "signed in as bea" in asked.text
+        assert "You mark as <strong>bea</strong>" in client.get("/").text
+        address = f"/?token={people['carl'].token}"
+        assert client.post(address, data={"csrf": "x"}).status_code == 403
+        client.post(address, data={"csrf": people["bea"].csrf})
+        assert "You mark as <strong>carl</strong>" in client.get("/").text
+    with signed_in(desk[0], people["lee"]) as reader:
+        assert "You read as <strong>lee</strong>" in reader.get("/overview").text
+
+
 @pytest.mark.parametrize("points", ["", "2", "-1", "nan", "1e9", "x", "\0"])
 def test_a_form_that_gives_nothing_or_too_much_is_refused_with_a_sentence(bea, points):
     page = bea.get(answers_address())

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from autograder.builder.source import find_lab
 from autograder.cli import app
-from autograder.desk.acts import ConflictError
+from autograder.desk.acts import ConflictError, NewTextError
 from autograder.desk.rubric import questions_of
 from autograder.desk.states import AnswerId, State
 from autograder.errors import Refusal
@@ -47,8 +47,12 @@ def store(out):
     return open_store(out)
 
 
+def seen_of(store, key, text=""):
+    return {key: store.states(key.lab, key.question)[key.student].seen_with(text)}
+
+
 def give(store, key, points, *items, who="bea", request=None, comment="", see=True):
-    seen = {key: store.states(key.lab, key.question)[key.student].digest} if see is True else see
+    seen = seen_of(store, key) if see is True else see
     state = State(points, comment, items, False)
     return store.give({key: state}, who, request or f"{who}-{time.monotonic_ns()}", seen)
 
@@ -72,7 +76,7 @@ def test_a_mark_agrees_in_the_desk_in_nbgrader_and_in_the_exports(out, store):
 
 
 def test_a_mark_that_formgrader_gave_is_seen_and_not_overwritten_unseen(out, store):
-    seen = {ADA: store.states(LAB, "growth")["ada"].digest}
+    seen = seen_of(store, ADA)
     by_hand(out, "ada", "growth", 0.5, comment="From formgrader.")
     state = store.states(LAB, "growth")["ada"]
     assert (state.points, state.comment, state.waits) == (0.5, "From formgrader.", False)
@@ -82,7 +86,7 @@ def test_a_mark_that_formgrader_gave_is_seen_and_not_overwritten_unseen(out, sto
 
 
 def test_two_people_on_one_answer_are_both_named(store):
-    seen = {ADA: store.states(LAB, "growth")["ada"].digest}
+    seen = seen_of(store, ADA)
     give(store, ADA, 0.75, who="bea")
     with pytest.raises(ConflictError, match=r"bea changed this answer at .*: it has 0.75 points"):
         give(store, ADA, 0.25, who="carl", see=seen)
@@ -91,8 +95,30 @@ def test_two_people_on_one_answer_are_both_named(store):
 
 def test_a_request_that_is_sent_twice_counts_once(store):
     assert give(store, ADA, 0.5, request="one")
-    assert not give(store, ADA, 0.25, request="one")
+    assert not give(store, ADA, 0.5, request="one", see={})
     assert len(store.history(ADA)) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "points", "comment"), [(ADA, 0.25, ""), (ADA, 0.5, "No."), (BO, 0.5, "")]
+)
+def test_a_form_that_is_sent_again_with_another_mark_is_no_replay(store, key, points, comment):
+    give(store, ADA, 0.5, request="one")
+    with pytest.raises(ConflictError, match="sent before, with another mark"):
+        give(store, key, points, comment=comment, request="one", see={})
+    assert store.states(LAB, "growth")["ada"].points == 0.5
+    assert store.states(LAB, "growth")["bo"].points is None
+
+
+def test_a_mark_for_a_text_that_was_replaced_since_is_not_given(out):
+    texts = {ADA: "a"}
+    store = desk_store.open_store(out, questions_of(find_lab(LAB)), texts.__getitem__)
+    seen = seen_of(store, ADA, "a")
+    texts[ADA] = "b"
+    with pytest.raises(NewTextError, match="another text after you opened this page"):
+        give(store, ADA, 0.5, see=seen)
+    assert store.states(LAB, "growth")["ada"] == State()
+    assert give(store, ADA, 0.5, see=seen_of(store, ADA, "b"))
 
 
 def test_undo_takes_back_the_last_act_of_its_author_and_no_other(store):

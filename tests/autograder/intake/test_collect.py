@@ -81,6 +81,13 @@ def test_a_student_without_a_notebook_is_a_row(tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", ["course", "Gradebook", "submitted"])
+def test_a_student_called_as_a_file_of_ours_is_a_problem_to_be_seen(tmp_path, name):
+    marks = found(write(tmp_path, **{f"{name}/x.ipynb": b"a", "bob/x.ipynb": b"b"}))
+    assert marks["bob"] == b"b"
+    assert marks[name] == f"the grader's own files are called {name}: rename this folder or file"
+
+
 def test_files_beside_the_notebook_come_along(tmp_path):
     files = {f"ann/{LAB}/x.ipynb": b"a", f"ann/{LAB}/helper.py": b"h = 1"}
     (submission,) = collect(write(tmp_path, **files), LAB)

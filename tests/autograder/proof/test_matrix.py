@@ -4,12 +4,16 @@ Of labs that are not shown, all mutants and variants are slow but one for each e
 A mistake in a part is played in each exercise that calls it, with --large all that are known.
 What is right is played on the cases of another seed here than behind the wall, in test_class. That
 every check has its mutant and every exercise its variant, test_labs asks of `missing_parts`.
+
+A mark must not depend on the seed. So the mutants of each exercise are played with another one,
+and `make test-long` plays all answers with twenty.
 """
 
 from functools import cache
+from zlib import crc32
 
 import pytest
-from instances import lab_instances, shown_labs, slow_unless
+from instances import lab_instances, long_unless, shown_labs, slow_unless
 from told_apart import not_told_apart, said_twice
 
 from autograder.builder.notebooks import student_text
@@ -21,6 +25,7 @@ from tests.known import mutants_of, variants_of
 from tests.sample_class.demo import RUN
 
 OTHER_SEED = RUN.seed + 1
+N_SEEDS = 20
 LABS = {lab.name: lab for lab in read_labs()}
 MARKED = [(lab.name, cell.name) for lab in LABS.values() for cell in lab.marked]
 
@@ -74,7 +79,8 @@ def play():
         key = (lab.name, mutant.exercise, mutant.title)
         if key not in known:
             replaced = {mutant.exercise: mutant.source}
-            known[key] = findings_for(lab, mutant.exercise, replaced)
+            seed = crc32(mutant.exercise.encode()) % N_SEEDS
+            known[key] = findings_for(lab, mutant.exercise, replaced, seed=seed)
         return known[key]
 
     return findings_of
@@ -100,6 +106,40 @@ def test_each_right_variant_earns_everything(lab, variant):
     replaced = {variant.exercise: variant.source}
     findings = findings_for(lab, variant.exercise, replaced, seed=OTHER_SEED)
     assert [(f.check.name, f.message) for f in findings if not f.passed] == []
+
+
+def of_every_seed(known):
+    """Each known answer; all but the first of a shown lab are for `make test-long`."""
+    return [
+        pytest.param(lab, item, id=f"{lab.name}-{item.exercise}-{item.title}", marks=marks)
+        for lab in LABS.values()
+        for item in known(lab)
+        for marks in [long_unless(lab in shown_labs() and item == known(lab)[0])]
+    ]
+
+
+@pytest.mark.parametrize(("lab", "mutant"), of_every_seed(mutants_of))
+def test_no_seed_misses_a_mutant(lab, mutant):
+    failed = failed_with_each_seed(lab, mutant)
+    assert {seed: names for seed, names in failed.items() if names != set(mutant.caught_by)} == {}
+
+
+@pytest.mark.parametrize(("lab", "variant"), of_every_seed(variants_of))
+def test_no_seed_fails_a_right_variant(lab, variant):
+    failed = failed_with_each_seed(lab, variant)
+    assert {seed: names for seed, names in failed.items() if names} == {}
+
+
+def failed_with_each_seed(lab, answer):
+    """The names of the checks that fail for an answer, by seed."""
+    replaced = {answer.exercise: answer.source}
+    found = {
+        seed: findings_for(lab, answer.exercise, replaced, seed=seed) for seed in range(N_SEEDS)
+    }
+    return {
+        seed: {finding.check.name for finding in findings if not finding.passed}
+        for seed, findings in found.items()
+    }
 
 
 def called_parts():

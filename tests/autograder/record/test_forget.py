@@ -74,3 +74,23 @@ def test_second_marks_of_the_version_before_are_no_error_and_go_with_their_stude
     assert said_of(out, "adalovelace").exit_code == 0
     with closing(sqlite3.connect(out / "course" / "gradebook.db")) as book:
         assert book.execute("select student from desk_second").fetchall() == [("bohr",)]
+
+
+@pytest.mark.parametrize("name", ["course", "gradebook", "feedback", "results", "submitted", ".."])
+def test_a_student_with_the_name_of_a_file_of_ours_takes_nothing_else(out, name):
+    if name != "..":
+        record(out, [result_of(name)])
+    before = marks_of(out)
+    said_of(out, name)
+    assert marks_of(out) == [mark for mark in before if mark.student != name]
+    assert {result.student for result in read_results(out / "results.jsonl")} >= {"bohr"}
+    assert (out / "feedback" / LAB / "bohr.html").exists()
+
+
+def test_the_steps_of_nbgrader_hold_nothing_of_the_student(out):
+    for step in ("submitted", "autograded", "feedback"):
+        for student in ("adalovelace", "bohr"):
+            (out / "course" / step / student / LAB).mkdir(parents=True, exist_ok=True)
+    said_of(out, "adalovelace")
+    assert not list((out / "course").glob("*/adalovelace"))
+    assert len(list((out / "course").glob("*/bohr"))) == 3

@@ -42,7 +42,7 @@ def _passes(rng: random.Random) -> Calls:
         return [call(rng.randrange(2, 40), n, use_cache) for n in n_new]
 
     without = calls(False, rng.randrange(2, 9))
-    cached = [*calls(True, rng.randrange(2, 9), 1), call(1, rng.randrange(2, 9), True)]
+    cached = [*calls(True, rng.randrange(3, 9), 1), call(1, rng.randrange(3, 9), True)]
     return {
         "every_pass_makes_one_token": [*without, *cached, *calls(True, 0), *calls(False, 0)],
         "without_a_cache_all_is_fed_again": without,

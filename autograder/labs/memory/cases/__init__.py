@@ -121,7 +121,7 @@ def _largest(rng: random.Random) -> Calls:
         "wider_parameters_leave_room_for_fewer": [call(4 * n_params, 0, 4), call(n_params, 0, 1)],
         "a_parameter_fits_whole_or_not_at_all": [
             call(2 * n_params + 1),
-            call(2**61 + 2 * n_params + 1),
+            call(2**61 + 2 * (n_params | 1) + 1),
         ],
         "a_full_card_holds_no_parameters": [
             call(card, card, 2),
@@ -148,7 +148,7 @@ def _longest(rng: random.Random) -> Calls:
         ],
         "a_token_fits_whole_or_not_at_all": [
             call(filled + token - 1, model, token),
-            call(2**61 + 2 * n_tokens + 1, 0, 2),
+            call(2**61 + 2 * (n_tokens | 1) + 1, 0, 2),
         ],
         "no_room_means_no_tokens": [
             call(model, model, token),

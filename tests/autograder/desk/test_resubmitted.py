@@ -1,0 +1,69 @@
+"""A mark stands on the text that was read: what is handed in meanwhile is read first."""
+
+import pytest
+from desk_server import answers_address, fields, served, signed_in
+from recorded import record, result_of
+
+from autograder.record.marks import marks_of
+
+STUDENTS = ("ada", "bo", "cy")
+
+
+@pytest.fixture
+def out(tmp_path):
+    for student in STUDENTS:
+        record(tmp_path, [result_of(student)], answers={"growth": f"The text of {student} alone."})
+    return tmp_path
+
+
+@pytest.fixture
+def bea(out):
+    with served(out, "bea") as (origin, people), signed_in(origin, people["bea"]) as client:
+        yield client
+
+
+def marked(out):
+    return {mark.student: mark.by_hand for mark in marks_of(out) if mark.by_hand}
+
+
+def hand_in_anew(out, page):
+    """The student of a page hands in another text; who it is."""
+    (student,) = (each for each in STUDENTS if f"The text of {each} alone." in page.text)
+    record(out, [result_of(student)], answers={"growth": "Another text of mine."})
+    return student
+
+
+def test_a_mark_for_a_text_that_was_replaced_is_refused_with_both_texts(bea, out):
+    page = bea.get(answers_address())
+    student = hand_in_anew(out, page)
+    late = bea.post(page.url, data=fields(page) | {"points": "0.5", "comment": "Kept."})
+    assert late.status_code == 409
+    assert "another text after you opened this page" in late.text
+    assert "Your comment was: Kept." in late.text
+    now, before = (late.text.index(f"The text {when}") for when in ("now", "that you read"))
+    assert now < late.text.index("Another text of mine.") < before
+    assert before < late.text.index(f"The text of {student} alone.")
+    assert marked(out) == {}
+    bea.post(late.url, data=fields(late) | {"points": "0.5"}).raise_for_status()
+    assert marked(out) == {student: 0.5}
+
+
+def test_a_form_that_is_sent_again_after_a_new_text_gives_no_mark(bea, out):
+    page = bea.get(answers_address())
+    form = fields(page) | {"points": "0.5"}
+    bea.post(page.url, data=form).raise_for_status()
+    assert bea.post(page.url, data=form | {"points": "0.75"}).status_code == 409
+    student = hand_in_anew(out, page)
+    (mark,) = [each for each in marks_of(out) if each.student == student]
+    assert (mark.by_hand, "growth" in mark.waits_for) == (0.5, True)
+
+
+def test_a_group_in_which_a_text_has_changed_gets_no_common_mark(bea, out):
+    page = bea.get(answers_address("training_or_generation"))
+    assert "2 more in this group (left blank)" in page.text
+    record(out, [result_of("bo")], answers={"training_or_generation": "It has a text now."})
+    form = fields(page) | {"points": "0.25", "together": "1"}
+    late = bea.post(page.url, data=form)
+    assert late.status_code == 409
+    assert "an answer in it has changed" in late.text or "another text" in late.text
+    assert marked(out) == {}

@@ -1,0 +1,93 @@
+"""A folder of submissions that changes while it is collected harms its own student alone."""
+
+import os
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from autograder.intake.collect import collect
+from autograder.intake.collect.files import files_at
+from autograder.intake.collect.folder import MAX_DEPTH, files_below
+
+LAB = "04_kv_cache"
+
+
+@pytest.fixture
+def place(tmp_path):
+    for student in ("ann", "bob"):
+        (tmp_path / "in" / student).mkdir(parents=True)
+        (tmp_path / "in" / student / "x.ipynb").write_text(student)
+    return tmp_path / "in"
+
+
+def found_in(place):
+    return {each.student: each.content.decode() or each.problem for each in collect(place, LAB)}
+
+
+def becomes_link(path: Path, target: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    path.symlink_to(target)
+
+
+@pytest.mark.parametrize("swapped", ["ann", "ann/x.ipynb"])
+def test_what_becomes_a_link_after_it_was_listed_gives_no_neighbours_file(place, swapped):
+    with ExitStack() as opened:
+        file = next(each for each in files_at(place, opened) if each.path.parts[0] == "ann")
+        becomes_link(place / swapped, place / swapped.replace("ann", "bob"))
+        with pytest.raises(OSError):
+            file.read()
+
+
+def test_another_file_in_its_place_is_not_read(place):
+    with ExitStack() as opened:
+        file = next(each for each in files_at(place, opened) if each.path.parts[0] == "ann")
+        (place / "bob" / "x.ipynb").replace(place / "ann" / "x.ipynb")
+        with pytest.raises(OSError, match="collect again"):
+            file.read()
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_listed_is_not_entered(place, monkeypatch):
+    really = os.open
+
+    def open_late(path, *args, **kwargs):
+        if path == "ann":
+            becomes_link(place / "ann", place / "bob")
+        return really(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", open_late)
+    found = found_in(place)
+    assert found["bob"] == "bob"
+    assert "its files: the folder cannot be listed" in found["ann"]
+
+
+def test_a_folder_that_cannot_be_listed_is_its_students_problem(place, monkeypatch):
+    really = os.open
+
+    def refuse(path, *args, **kwargs):
+        if path == "ann":
+            raise PermissionError(13, "Permission denied")
+        return really(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert found_in(place) == {
+        "ann": "its files: the folder cannot be listed: Permission denied", "bob": "bob"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("gone", ["ann", "ann/x.ipynb"])
+def test_what_is_gone_before_it_is_looked_at_harms_no_other(place, gone):
+    def as_it_is_listed(name):
+        if name == Path(gone).name and (place / "ann").exists():
+            shutil.rmtree(place / "ann")
+        return False
+
+    assert [str(each.path) for each in files_below(place, None, as_it_is_listed)] == ["bob/x.ipynb"]
+
+
+def test_folders_without_end_are_a_sentence(place):
+    (place / "ann" / Path(*["d"] * (MAX_DEPTH + 1))).mkdir(parents=True)
+    (found,) = [each for each in files_below(place, None, lambda name: False) if each.problem]
+    assert f"more than {MAX_DEPTH} folders" in found.problem
+    assert found_in(place) == {"ann": "ann", "bob": "bob"}

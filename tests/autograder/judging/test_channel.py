@@ -1,0 +1,71 @@
+"""What a hostile process sends without end is charged, and holds no slot."""
+
+import json
+import socket
+import struct
+import threading
+from contextlib import closing
+
+import pytest
+
+from autograder.judging.channel import Budget, RemoteChannel
+from autograder.judging.ends import Overran, Tampered
+from autograder.judging.own_time import OwnTime
+
+
+def calls_back(sock, callback):
+    """Answer the first request with callbacks without end, whatever comes."""
+    (n_bytes, _) = struct.unpack("<IQ", sock.recv(12))
+    asked = json.loads(sock.recv(n_bytes))
+    header = json.dumps(
+        {"id": asked["id"], "callback": callback, "args": [], "kwargs": {}}
+    ).encode()
+    frame = struct.pack("<IQ", len(header), 0) + header
+    threading.Thread(target=swallow, args=(sock,), daemon=True).start()
+    try:
+        while True:
+            sock.sendall(frame)
+    except OSError:
+        pass
+
+
+def swallow(sock):
+    try:
+        while sock.recv(1 << 16):
+            pass
+    except OSError:
+        pass
+
+
+@pytest.fixture
+def converse():
+    """Ask a process that calls back `callback` without end."""
+    ours, theirs = socket.socketpair()
+    with closing(ours), closing(theirs):
+        channel = RemoteChannel(ours, 1 << 20, Budget(), OwnTime(lambda: None), None)
+
+        def ask(callback, *callbacks):
+            thread = threading.Thread(target=calls_back, args=(theirs, callback), daemon=True)
+            thread.start()
+            channel.converse({"op": "call"}, [], list(callbacks), None, 0.2)
+
+        yield ask
+
+
+def test_callbacks_without_end_are_charged_with_our_own_time(converse):
+    with pytest.raises(Overran, match="called back for too long"):
+        converse(0, lambda: 1)
+
+
+def test_callbacks_that_go_on_after_the_verdict_end(converse):
+    def verdict():
+        raise AssertionError("wrong")
+
+    with pytest.raises(Overran, match="called back for too long"):
+        converse(0, verdict)
+
+
+@pytest.mark.parametrize("callback", [None, 9, "x"])
+def test_a_callback_that_names_nothing_ends_the_process(converse, callback):
+    with pytest.raises(Tampered, match="unreadable callback"):
+        converse(callback)
