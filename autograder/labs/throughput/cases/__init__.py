@@ -159,7 +159,8 @@ def _limits(rng: random.Random) -> list[LimitCase]:
         launch_s, moving_s, computing_s = (times[name] / 1e3 for name in _NAMES)
         cases.append(LimitCase(step_s, n_layers, launch_s / n_layers, moving_s, computing_s, right))
     memory_floor = LimitCase(0.01, 4, 0.001, 0.011, 0.001, None)
-    return [*cases, memory_floor]
+    below_both = LimitCase(0.01, rng.randrange(10, 80), 0.005, 0.02, 0.03, None)  # launch is most
+    return [*cases, memory_floor, below_both]
 
 
 _NAMES = ("launch", "memory", "compute")

@@ -89,11 +89,13 @@ class RecordedSteps:
 
     def __init__(self, case: StepCase) -> None:
         self.case, self.model, self.n_past = case, case.model(), 0
-        self.caches: list[tuple[Tensor, Tensor]] = []
+        self.caches: list[tuple[Tensor, Tensor]] = []  # as `attend` returns them
+        self.attended: list[tuple[Tensor, Tensor]] = []  # what the layers attend to
         self._start()
 
     def _start(self) -> None:
         self.past = list(self.caches) or None
+        self.before = list(self.attended)
         self.positions: list[Any] = []
         self.pasts: list[Any] = []
 
@@ -151,11 +153,13 @@ class RecordedSteps:
         shape = self._shape(self.case.n_kv_heads)
         keys, values = wanted_floats(keys, shape, "keys"), wanted_floats(values, shape, "values")
         queries = wanted_floats(queries, self._shape(self.case.n_heads), "queries")
-        if self.past is not None:
-            keys = torch.cat((self.past[layer][0], keys), 2)
-            values = torch.cat((self.past[layer][1], values), 2)
-        self.caches[layer : layer + 1] = [(keys, values)]
-        return attention_by_hand(queries, keys, values), (keys, values)
+        if self.before:
+            keys = torch.cat((self.before[layer][0], keys), 2)
+            values = torch.cat((self.before[layer][1], values), 2)
+        returned = (keys + 1, values - 1)  # so that a cache of the student's own making shows
+        self.attended[layer : layer + 1] = [(keys, values)]
+        self.caches[layer : layer + 1] = [returned]
+        return attention_by_hand(queries, keys, values), returned
 
     def _hidden(self, x: Any) -> Tensor:
         return wanted_floats(x, (self.case.batch, self.chunk.shape[1], D_MODEL), "x")
