@@ -7,6 +7,7 @@ from labkit.checks.names import MAGIC, bound_names
 
 CHECK_CALL = re.compile(r"check\([\"'](\w+)[\"'][^()\n]*\);?")
 MAX_CALL_CHARS = 200
+RESET = re.compile(r"^\s*%reset\b", re.MULTILINE)
 
 
 def parsed(source: str) -> ast.Module | None:
@@ -36,6 +37,30 @@ def assigned_names(source: str) -> set[str]:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 names |= {name.id for target in targets for name in _names_in(target)}
     return names
+
+
+def changed_names(source: str) -> set[str]:
+    """The names that code binds, but for imports, and the attributes of modules that it changes.
+
+    An attribute has its whole name, such as `torch.Tensor.__eq__`; "%reset" stands for that magic.
+    """
+    tree = parsed(source)
+    reset = {"%reset"} if RESET.search(source) else set()
+    if tree is None:
+        return reset
+    nodes = [node for node in ast.walk(tree) if hasattr(node, "ctx")]
+    changed = {
+        ast.unparse(node)
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
+    }
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    return reset | changed | (bound_names(source) - imported)
 
 
 def is_check_call(source: str) -> bool:

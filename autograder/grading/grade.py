@@ -232,7 +232,8 @@ def recorded(outcome: Outcome, book: CourseBook, out: Path) -> Result:
     """The result, written to gradebook and page; if that fails, an "error" that says so."""
     result = outcome.result
     try:
-        book.record(result, outcome.notebook, outcome.submission.content)
+        submission = outcome.submission
+        book.record(result, outcome.notebook, submission.content, submission.extra)
         write_feedback(out, result)
     except (OSError, Refusal):
         raise  # no room, no permission: what is on record stays, and the next grading goes on

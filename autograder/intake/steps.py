@@ -10,12 +10,16 @@ from autograder.intake.read import SubmittedCell
 from autograder.names import (
     MAX_CALL_CHARS,
     assigned_names,
+    changed_names,
     checked_exercise,
     is_check_call,
     squeeze,
     statements,
 )
 from labkit.checks.names import bound_names, used_names
+
+LIBRARIES = frozenset({"builtins", "labkit", "math", "np", "numpy", "random", "sys", "torch"})
+MAX_NAMES = 6  # in a note
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class StepPlan:
             if last is not None:
                 keeps[last].append(cell.name)
                 self._note_rebound(cell.name, steps[last + 1 :])
-        self._note_builtins(steps[min(keeps, default=len(steps)) + 1 :])
+        self._note_changed(steps, min(keeps, default=len(steps)))
         return [replace(step, keeps=tuple(keeps[n])) for n, step in enumerate(steps)]
 
     def _note_rebound(self, name: str, later: list[Step]) -> None:
@@ -92,14 +96,27 @@ class StepPlan:
                 place = f"cell {step.index + 1}"
                 self.notes.append(f"{place} defines {name} again: its answer cell counts")
 
-    def _note_builtins(self, later: list[Step]) -> None:
-        """Their own notebook shows what such a cell does to answers above it; no mark does."""
-        for step in later:
-            if rebound := sorted(bound_names(step.source) & {*dir(builtins), "check"}):
-                place = f"cell {step.index + 1}"
-                self.notes.append(
-                    f"{place} binds {', '.join(rebound)}: answers above it are judged without that"
-                )
+    def _note_changed(self, steps: list[Step], first: int) -> None:
+        """Note cells that change what is given: names of Python and of the setup, and libraries.
+
+        Their own notebook shows what such a cell does to answers above it; no mark does. first: the
+        first step with an answer. Above it, only what hardly anybody does by mistake is noted.
+        """
+        setup = [cell.source for cell in self.master.of_kind("given")]
+        given = {name for source in setup for name in bound_names(source) - changed_names(source)}
+        given |= {"%reset", *dir(builtins)}
+        for n, step in enumerate(steps):
+            known = (given if n > first else set()) | {"__builtins__", "check"}
+            changed = sorted(
+                name
+                for name in changed_names(step.source)
+                if name in known or ("." in name and name.partition(".")[0] in LIBRARIES)
+            )
+            if changed:
+                what = f"cell {step.index + 1} changes {', '.join(changed[:MAX_NAMES])}"
+                above = "answers above it are judged without that"
+                below = "look whether answers below it need that"
+                self.notes.append(f"{what}: {above if n > first else below}")
 
     def _parts(self, index: int) -> list[Step]:
         """A cell's code, by statement if it holds more than one answer."""

@@ -19,6 +19,7 @@ from autograder.judging.client import ZygoteHandle
 from autograder.judging.control import ZygoteError
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing, in_a_line
+from autograder.judging.reasons import right_elsewhere
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
 from autograder.labs import cases_of, right_of
@@ -195,14 +196,20 @@ def _marked_cells(master: Master, seed: int) -> list[Marked]:
 def _with_reason(
     finding: Finding, session: Session, unrun: dict[str, int], experiments: Sequence[frozenset[str]]
 ) -> Finding:
-    """The finding with what became of the cell that should have defined a missing name."""
+    """The finding with what became of the cell that should have defined a missing name.
+
+    It is not decided if the grader lacks what the code needs.
+    """
     name = _missing_name(finding.message)
     if not name or finding.passed:
-        return finding
+        lacking = "" if finding.passed else right_elsewhere(finding.message)
+        return Finding.undecided(finding.check, lacking) if lacking else finding
     why = session.why_unbound(name)
     if not why and name in unrun:
         why = f"cell {unrun[name] + 1} should define it, but is not a code cell, so it did not run"
     told = f"{finding.message.rstrip('.')}: {why}." if why else finding.message
+    if lacking := right_elsewhere(why):
+        return Finding.undecided(finding.check, lacking)
     missing = _missing_name(why) or name
     if not any(missing in names for names in experiments):
         return replace(finding, message=told)

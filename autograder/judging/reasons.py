@@ -1,20 +1,34 @@
-"""Why a name is missing: what became of the cells that should have bound it."""
+"""Why a name is missing, and why code that is right elsewhere fails here."""
 
+import importlib.util
 import re
+import sys
 from collections.abc import Mapping, Sequence
 
 from nbformat import NotebookNode
 
 from autograder.intake.steps import Step
 from labkit.checks.names import bound_names, used_names
-from labkit.checks.packages import GIVEN
+from labkit.checks.packages import GIVEN, PACKAGES
 
 MAX_ERROR_CHARS = 200
 OWN_LINE = re.compile(r"(?:ipython-input|Cell In).*?\bline (\d+)")
 PLACE = re.compile(r" \((?:<ipython-input|<unknown|Cell In|\w+\.py).*?line (\d+)\)$")
+NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+NO_NAME = re.compile(
+    r"ImportError: cannot import name '(?P<name>\w+)' from '(?P<module>\w+)"
+    r"|AttributeError: module '(?P<owner>\w+)[\w.]*' has no attribute '(?P<attribute>\w+)'"
+)
+# Since that Python: what the code has, or what an older one says of it.
+NEWER_SYNTAX = [
+    ((3, 12), re.compile(r"^\s*(?:type\s+\w+\s*[\[=]|(?:async )?def\s+\w+\[|class\s+\w+\[)", re.M)),
+    ((3, 12), re.compile(r"SyntaxError: (?:f-string|unterminated (?:f-)?string)")),
+    ((3, 14), re.compile(r"SyntaxError: multiple exception types|\bt[rR]?[\"']")),
+]
+OTHER_PYTHON = f"Python {sys.version_info[0]}.{sys.version_info[1]} of the grader cannot read"
 
 
-def error_of(outputs: Sequence[NotebookNode]) -> str:
+def error_of(outputs: Sequence[NotebookNode], source: str = "") -> str:
     """The exception that ended a cell and its line, "" if none did. The text is the student's."""
     errors = [output for output in outputs if output.output_type == "error"]
     if not errors:
@@ -23,7 +37,35 @@ def error_of(outputs: Sequence[NotebookNode]) -> str:
     lines = OWN_LINE.findall("\n".join(errors[-1].traceback)) or PLACE.findall(text)
     said = ": ".join(filter(None, (name, PLACE.sub("", text)[:MAX_ERROR_CHARS])))
     told = f"{said} (line {lines[0]})" if lines else said
-    return f"{told}; a cell can import {GIVEN}" if name == "ModuleNotFoundError" else told
+    if name == "ModuleNotFoundError":
+        return f"{told}; a cell can import {GIVEN}"
+    if name == "SyntaxError" and _is_newer(source, said):
+        return f"{told}; {OTHER_PYTHON} it, a newer one may"
+    return told
+
+
+def _is_newer(source: str, error: str) -> bool:
+    """Whether code that this Python cannot read may be right in a newer one."""
+    newer = [pattern for version, pattern in NEWER_SYNTAX if sys.version_info < version]
+    return any(pattern.search(text) for pattern in newer for text in (source, error))
+
+
+def _is_there(module: str) -> bool:
+    return module in sys.modules or importlib.util.find_spec(module) is not None
+
+
+def right_elsewhere(text: str) -> str:
+    """What the grader lacks, if that may be why code fails with this text; "" if it lacks nothing.
+
+    The code may be right where the student has tried it: a person decides.
+    """
+    if (found := NO_PACKAGE.search(text)) and not _is_there(found[1]):
+        return f"the grader has no package `{found[1]}`"
+    if found := NO_NAME.search(text):
+        module, name = found["module"] or found["owner"], found["name"] or found["attribute"]
+        if module in PACKAGES or module in sys.stdlib_module_names:
+            return f"the grader's version of `{module}` has no `{name}`"
+    return f"{OTHER_PYTHON} the cell, a newer one may" if OTHER_PYTHON in text else ""
 
 
 def why_unbound(

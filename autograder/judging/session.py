@@ -171,7 +171,7 @@ class Session:
         if result.ended:
             self._ends[position] = f"was stopped: {result.ended}"
             self.problems.append(f"{_cell(step)} {self._ends[position]}")
-        elif error := error_of(result.outputs):
+        elif error := error_of(result.outputs, step.source):
             self._ends[position] = f"ended with {error}"
             self._note(step, error)
         if step.index is not None:

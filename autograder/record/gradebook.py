@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
@@ -36,7 +37,7 @@ from autograder.record.database import (
 )
 from autograder.record.folder import policy_of
 from autograder.record.notes import notes_cells
-from autograder.record.results import Result
+from autograder.record.results import BESIDE, Result
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -138,10 +139,17 @@ class CourseBook:
             ) from error
         write_whole(known, digest)
 
-    def record(self, result: Result, notebook: list[NotebookNode], submitted: bytes) -> None:
+    def record(
+        self,
+        result: Result,
+        notebook: list[NotebookNode],
+        submitted: bytes,
+        beside: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
         """Write one result: the marks, and the notebook that formgrader shows.
 
         A mark given by hand stays; where the answer has changed since, it waits to be confirmed.
+        beside: the files that came with the notebook, of which the modules are kept.
         """
         is_notebook = result.file_name.endswith(".ipynb")
         handed_in = instant(result.submitted_at, self._zone) if is_notebook else None
@@ -155,6 +163,12 @@ class CourseBook:
             path.with_name("timestamp.txt").unlink(missing_ok=True)
             if handed_in:  # formgrader compares it with the database's
                 write_whole(path.with_name("timestamp.txt"), f"{handed_in:{TIME}}".encode())
+        modules = {name: data.decode("utf-8", "replace") for name, data in beside.items()
+                   if name.endswith(".py")}  # fmt: skip
+        path = self._path("submitted", result).with_name(BESIDE)
+        path.unlink(missing_ok=True)
+        if modules:
+            write_whole(path, json.dumps(modules).encode())
         shown = {"nbformat": 4, "nbformat_minor": 5, "metadata": {},
                  "cells": notes_cells(result) + notebook}  # fmt: skip
         write_whole(self._path("autograded", result), json.dumps(shown).encode())

@@ -17,6 +17,7 @@ from labkit.checks.core import GATE_SENTENCE, HIDDEN, UNDECIDED_SENTENCE
 from labkit.checks.unjudged import is_stop
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
+BESIDE = "beside.json"  # what came with a notebook, in the folder of what was submitted
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from gc import get_objects
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -106,6 +107,8 @@ class Executor:
             case "value":
                 value = target if "target" in message else args[0]
                 return value.wait() if type(value) is Waiting else value
+            case "memory_errors":
+                return sum(issubclass(type(each), MemoryError) for each in get_objects())
             case unknown:
                 raise WireError(f"unknown operation {unknown!r}")
 

@@ -73,6 +73,10 @@ class NotJudged(Wrong):
     """The claim of this check cannot be judged, for a reason that another check is about."""
 
 
+class Undecided(Wrong):
+    """The student's code may be right, and the check cannot tell: a person has to look."""
+
+
 class Useless(Wrong):
     """What an exercise is for is never done, so it earns at most a quarter of its points."""
 
@@ -283,6 +287,8 @@ def play_check(
             return Finding(check, "todo", str(unfinished))
         except NotJudged as reason:
             return Finding.unjudged(check, reason.what)
+        except Undecided as reason:
+            return Finding.undecided(check, reason.sentences().rstrip("."))
         except MissingName as missing:
             return Finding(check, "todo", why_missing(str(missing)))
         except StudentError as error:

@@ -15,7 +15,7 @@ from labkit.bridge.waiting import Waiting
 from labkit.checks.card import CARD, mark, with_code
 from labkit.checks.names import bound_names, used_names
 from labkit.checks.outline import Part, prose_of
-from labkit.checks.packages import GIVEN, not_given
+from labkit.checks.packages import GIVEN, PYTHON, not_given, too_new
 from labkit.checks.written import (
     WRITTEN_STUB,
     Seen,
@@ -221,14 +221,19 @@ def _undefined(file: NotebookFile, parts: Sequence[Part]) -> list[str]:
 
 
 def _not_given(file: NotebookFile) -> list[str]:
-    """Imports that fail when the notebook is graded, and take their cell along."""
+    """Imports and syntax that fail when the notebook is graded, and take their cell along."""
     beside = [path.stem for path in file.path.parent.iterdir()]
-    own = [cell for cell in file.code if cell.kind in ("exercise", "answer", "")]
-    found = dict.fromkeys(name for cell in own for name in not_given(cell.source, beside))
+    own = [cell.source for cell in file.code if cell.kind in ("exercise", "answer", "")]
+    found = dict.fromkeys(name for source in own for name in not_given(source, beside))
+    newer = dict.fromkeys(name for source in own for name in too_new(source))
     return [
         f"A cell imports `{name}`, which the grader does not have, so the cell fails there. "
         f"A cell can import {GIVEN}."
         for name in found
+    ] + [
+        f"A cell uses {name}, which Python {PYTHON[0]}.{PYTHON[1]} does not have. "
+        "The grader may run that version, so write this cell without it."
+        for name in newer
     ]
 
 

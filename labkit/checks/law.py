@@ -85,21 +85,23 @@ def exact_law(
     play: Callable[[RandomSource], Sequence[int]],
     *,
     max_paths: int = 20_000,
+    max_choices: int = 2_000_000,
     max_forks: int = 400,
     least_probability: float = 1e-15,
 ) -> Law:
     """The distribution of what `play(source)` returns, a sequence of whole numbers.
 
     `play` must start from the same state each time, and let `source` decide all that is random.
-    After `max_paths` runs it stops. A run is given up after `max_forks` choices, or when it has
-    become less probable than `least_probability`. Its `missing` says what that left out.
+    After `max_paths` runs, or `max_choices` choices in all, it stops. A run is given up after
+    `max_forks` choices, or when it has become less probable than `least_probability`. Its `missing`
+    says what that left out.
     Raises: NotRepeatable if a run differs although the choices fell the same way; what `play` does.
     """
     shares: dict[Outcome, list[float]] = defaultdict(list)
     forks: list[Fork] = []
     given_up: list[float] = []
-    n_paths, is_open = 0, True
-    while is_open and n_paths < max_paths:
+    n_paths, n_choices, is_open = 0, 0, True
+    while is_open and n_paths < max_paths and n_choices < max_choices:
         n_paths += 1
         source = RandomSource(forks, max_forks, least_probability)
         outcome = _outcome(play, source)
@@ -107,6 +109,7 @@ def exact_law(
             given_up.append(source.probability)
         else:
             shares[outcome].append(source.probability)
+        n_choices += len(forks)
         is_open = next_path(forks)
     probabilities = {outcome: math.fsum(parts) for outcome, parts in shares.items()}
     missing = math.fsum(given_up) if not is_open else 1 - math.fsum(probabilities.values())

@@ -72,6 +72,24 @@ def sweep(points, measure, save, free_memory, done=()):
             free_memory()
 """
 
+# The count is one too small from the moment on at which the sweep runs.
+ONE_LESS = """
+count_alive = memory_errors_alive
+
+def sweep(points, measure, save, free_memory, done=()):
+    global memory_errors_alive
+    memory_errors_alive = lambda: count_alive() - 1
+    for point in points:
+        if point in done:
+            continue
+        try:
+            samples, outcome = measure(point), "ok"
+        except MemoryError:
+            free_memory()
+            samples, outcome = [], "out of memory"
+        save(point, samples, outcome)
+"""
+
 # Times so short that tokens per second are infinite, and near to any other number.
 NO_TIME = """
 my_table = {
@@ -129,6 +147,8 @@ SAMPLES = [
     Sample("x28", "02_throughput", "a count of exceptions that is no number",
            replace(NOTHING_ALIVE, "sweep"),
            ("memory_is_freed_once_the_exception_is_gone", "errors_of_save_pass_through")),
+    Sample("x92", "02_throughput", "a count of exceptions that is one too small",
+           replace(ONE_LESS, "sweep"), ("memory_is_freed_once_the_exception_is_gone",)),
     Sample("x29", "02_throughput", "times so short that rates are infinite",
            replace(NO_TIME, "my_table"),
            ("throughput_follows_from_each_row", "no_row_is_faster_than_the_machine")),

@@ -235,8 +235,10 @@ def preload(names: Iterable[str], student_path: str) -> None:
 
 
 def prepare_libraries(seed: int) -> None:
-    """What children inherit: the same numbers drawn on every run, and one thread in torch.
+    """What children inherit: the same numbers drawn on every run, one thread, no compiler.
 
+    `torch.compile` gives the function that it gets. To compile it takes longer than a check may,
+    needs a C++ compiler, and changes no result.
     OMP_THREAD_LIMIT holds torch to one thread in any case. Being asked for more it would still
     start some that idle, and a process with threads cannot be forked for a check.
     """
@@ -245,6 +247,11 @@ def prepare_libraries(seed: int) -> None:
     if "torch" in sys.modules:
         sys.modules["torch"].default_generator.manual_seed(seed)
         sys.modules["torch"].set_num_threads = lambda n_threads: None
+        sys.modules["torch"].compile = _as_it_is
+
+
+def _as_it_is(model: Any = None, **_: Any) -> Any:
+    return (lambda function: function) if model is None else model
 
 
 def main(plan: dict, control: socket.socket) -> None:

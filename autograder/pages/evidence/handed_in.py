@@ -14,6 +14,7 @@ from autograder.builder.source import find_lab
 from autograder.intake.master import OPEN_KINDS
 from autograder.intake.read import Unreadable, parsed
 from autograder.names import squeeze
+from autograder.record.results import BESIDE
 
 MAX_CELLS = 5000
 
@@ -112,6 +113,13 @@ def read_pieces(path: Path) -> dict[str, list[str]]:
             case {"id": str(number)} if number.startswith("own-") and is_code:
                 pieces.setdefault(current, []).append(_source(cell))
     return pieces
+
+
+def read_beside(out: Path, lab: str, student: str) -> str:
+    """The modules that came with a notebook, as one text; "" if there are none."""
+    modules = _json(_read(out / "course" / "submitted" / student / lab / BESIDE))
+    texts = modules.values() if isinstance(modules, dict) else ()
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def read_pictures(path: Path) -> dict[str, dict[str, dict[str, str]]]:

@@ -10,12 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
 from autograder.files import write_whole
 from autograder.pages.evidence.alike import PUBLISHED, Pair, SharedText, groups_of
-from autograder.pages.evidence.handed_in import Starter, lines_of, read_answers, starter_of
+from autograder.pages.evidence.handed_in import (
+    Starter,
+    lines_of,
+    read_answers,
+    read_beside,
+    starter_of,
+)
 from autograder.pages.evidence.winnowing import ComparedText, code_text, hashes_of, prose_text
 from autograder.pages.render import render_page
 from autograder.record.results import Result
@@ -23,6 +30,7 @@ from autograder.record.results import Result
 LEAST_WEIGHT, LEAST_SHARE = 50.0, 0.5
 LEAST_IN_PROSE = 2.0  # of a fragment: no task makes a whole class write the same sentence
 N_SHOWN = 30
+MODULES = "the files beside the notebook"
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,8 @@ def write_similarity(out: Path, lab: str, results: Sequence[Result]) -> Path:
         for student in members
     }
     published = read_answers(out / "course" / "source" / lab / f"{lab}.ipynb")
-    exercises = exercises_of(starter_of(lab), answers | {PUBLISHED: published})
+    modules = {student: read_beside(out, lab, student) for student in members}
+    exercises = exercises_of(starter_of(lab), answers | {PUBLISHED: published}, modules)
     pairs = [pair for pair in similar_pairs(exercises) if not _is_group(pair, members)]
     by_name = {exercise.name: exercise for exercise in exercises}
     groups = groups_of(pairs)
@@ -127,11 +136,14 @@ def write_similarity(out: Path, lab: str, results: Sequence[Result]) -> Path:
 
 
 def exercises_of(
-    starter: Starter, answers: Mapping[str, Mapping[str, str]]
+    starter: Starter,
+    answers: Mapping[str, Mapping[str, str]],
+    modules: Mapping[str, str] = MappingProxyType({}),
 ) -> list[ComparedExercise]:
     """The exercises of a lab with the texts of all students who wrote something.
 
-    Numbers to fill in are not among them: there is one right way.
+    Numbers to fill in are not among them: there is one right way. The modules of all students are
+    compared like an exercise.
     """
     exercises = []
     in_prose = _values_in([prose_text(starter.questions)])
@@ -151,6 +163,9 @@ def exercises_of(
         exercises.append(
             ComparedExercise(name, texts, handed_out, LEAST_IN_PROSE if is_prose else 0.0)
         )
+    texts = {student: code_text(text) for student, text in modules.items() if text.strip()}
+    if texts:
+        exercises.append(ComparedExercise(MODULES, texts, in_code, 0.0))
     return exercises
 
 

@@ -105,11 +105,27 @@ def test_deleted_test_cells_come_back():
 
 
 def test_names_of_python_that_a_cell_below_answers_binds_are_noted():
-    later = [own("len = 3\nfor id in 'ab': pass"), own("check = mine = 1")]
+    later = {
+        "len = 3\nfor id in 'ab': pass": "id, len",
+        "check = mine = 1": "check",
+        "__builtins__ = {}": "__builtins__",
+        "torch.Tensor.__eq__ = None\ndel math.floor": "math.floor, torch.Tensor.__eq__",
+        "math = 5": "math",
+        "%reset -f": "%reset",
+    }
+    harmless = ["import math\nimport torch as t", "mine.x = 1\nmine = [math.pi]", "x = 1\nx.y = 2"]
     n = len(submitted(**SOLVED)) + 1
-    assert rebuild(MASTER, [own("sum = 0"), *submitted(**SOLVED), *later]).notes == [
-        f"cell {n + 1} binds id, len: answers above it are judged without that",
-        f"cell {n + 2} binds check: answers above it are judged without that",
+    cells = [own("sum = 0"), *submitted(**SOLVED), *map(own, [*later, *harmless])]
+    assert rebuild(MASTER, cells).notes == [
+        f"cell {n + i} changes {names}: answers above it are judged without that"
+        for i, names in enumerate(later.values(), start=1)
+    ]
+
+
+def test_what_a_cell_above_all_answers_changes_in_libraries_is_noted():
+    cells = [own("import torch\ntorch.Tensor.__eq__ = None\nmax = check = 1"), *submitted(**SOLVED)]
+    assert rebuild(MASTER, cells).notes == [
+        "cell 1 changes check, torch.Tensor.__eq__: look whether answers below it need that"
     ]
 
 

@@ -233,13 +233,17 @@ LATER = {  # what a cell below an answer may do to it
     "every builtin": "import builtins\n"
         "globals().update({name: None for name in dir(builtins) if name[0] != '_'})",
     "builtins themselves": "import builtins\nbuiltins.len = builtins.sum = builtins.max = print",
+    "the names' builtins": "__builtins__ = {}",
+    "the checker": "import labkit.bridge.executor as e\nimport labkit.bridge.wire as w\n"
+        "check = print = Executor = Student = Wrong = None\ne.value_of = w.encode = None",
     "numpy": "from numpy import *",
     "torch": "from torch import *",
     "math": "from math import *\nfrom random import *",
     "a loop": "max = 0\nfor sum in range(3): max += sum",
     "reset": "%reset -f",
     "modules": "torch = math = 5",
-    "in modules": "torch.exp = math.sqrt = torch.Tensor.__add__ = None\ndel math.floor",
+    "in modules": "torch.exp = math.sqrt = torch.Tensor.__add__ = torch.Tensor.__eq__ = None\n"
+        "del math.floor",
     "settings": "import sys, warnings, numpy\ntorch.set_default_dtype(torch.float64)\n"
         "torch.set_default_device('meta')\ntorch.set_grad_enabled(False)\n"
         "sys.setrecursionlimit(60)\nwarnings.simplefilter('error')\nnumpy.seterr(all='raise')",
@@ -254,6 +258,7 @@ def f(depth=200):
     numpy.float64(1) / numpy.float64(0)
     x = torch.exp(torch.zeros(length, requires_grad=True)) + 1
     x.sum().backward()
+    assert not bool((x == 3).any())
     numbers = [int(math.sqrt(4)), math.floor(2.5), *range(length)]
     return [x.tolist(), str(x.dtype), sum(numbers), max(numbers), len(numbers), abs(-1), id is id]
 """

@@ -4,6 +4,7 @@ import json
 import random
 import re
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -13,9 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from instances import some_of
 
+from autograder.builder.notebooks import build_notebook
+from autograder.builder.source import find_lab
 from autograder.pages.evidence.alike import PUBLISHED, Pair, SharedText, groups_of
 from autograder.pages.evidence.handed_in import Starter, starter_of
 from autograder.pages.evidence.similarity import (
+    MODULES,
     exercises_of,
     similar_pairs,
     write_similarity,
@@ -27,6 +31,7 @@ from autograder.pages.evidence.winnowing import (
     code_text,
     prose_text,
 )
+from autograder.record.gradebook import CourseBook
 
 STUB = 'def answer(values):\n    """Add them up, whatever comes."""\n    raise NotImplementedError'
 STARTER = Starter({"answer": STUB, "essay": "*Write here.*"}, {}, frozenset({"essay"}), frozenset())
@@ -240,6 +245,25 @@ def test_the_page_names_those_who_are_alike_side_by_side(page):
     assert f"reader and {PUBLISHED}".replace("'", "&#39;") in text
     assert text.count("<mark>") > 4
     assert "s1 and" not in text
+
+
+def test_a_module_that_was_copied_is_found(tmp_path):
+    rng, cells = random.Random(3), build_notebook(find_lab(LAB), "student").cells
+    modules = {f"s{i}": {"mem.py": program(rng).encode(), "a.csv": b"1,2"} for i in range(6)}
+    copied = modules["s2"]["mem.py"].replace(b"total", b"mine")
+    modules["bob"] = {"lib/tools.py": b"import torch\n" + copied}
+    modules["zoe"] = {}
+    rows = [result(student) for student in modules]
+    with closing(CourseBook(tmp_path / "course")) as book:
+        book.add_assignment(LAB, build_notebook(find_lab(LAB), "instructor"))
+        for row in rows:
+            book.record(row, cells, b"{}", modules[row.student])
+    text = write_similarity(tmp_path, LAB, rows).read_text()
+    assert "bob and s2" in text and MODULES in text
+    assert "s1" not in text and "zoe" not in text
+    with closing(CourseBook(tmp_path / "course")) as book:
+        book.record(rows[2], cells, b"{}")  # handed in again without it
+    assert "No two students" in write_similarity(tmp_path, LAB, rows).read_text()
 
 
 def test_members_of_a_group_are_no_pair(page):

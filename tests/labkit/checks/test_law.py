@@ -177,6 +177,16 @@ def test_too_many_paths_stop_and_say_so():
     assert law.deviation({(0, 0, 0): 1.0}) == pytest.approx(0.019, abs=1e-6)
 
 
+def test_too_many_choices_stop_long_paths_and_say_so():
+    def draws_until_it_is_accepted(source):
+        while source.choose([1.0, 1.0, 2.0]) < 2:
+            pass
+        return [0]
+
+    law = exact_law(draws_until_it_is_accepted, max_choices=500)
+    assert law.n_paths < 500 and 0.4 < law.missing < 1
+
+
 def test_a_path_that_was_given_up_stays_so_whatever_the_sampler_catches():
     def play(source):
         try:

@@ -8,7 +8,7 @@ import pytest
 
 import labkit.speculative
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_of, open_cases_of, play_check
+from labkit.checks.core import checks_of, open_cases_of, play_check, share_of_points
 from labkit.labs.speculative.checks.law import Claim, Unfollowed, found_law
 
 FRAME = """
@@ -104,6 +104,27 @@ def test_the_sentence_says_which_number_cannot_be_followed():
 def test_too_many_ways_are_refused():
     with pytest.raises(Unfollowed, match="can fall in too many ways"):
         found_law(lambda source: (sum(source.choose([1.0, 1.0]) for _ in range(12)),))
+
+
+BY_REJECTION = """
+def draw(probs, rng):
+    while True:
+        x = int(torch.randint(len(probs), (), generator=rng))
+        if torch.rand((), generator=rng) * probs.max() < probs[x]:
+            return x
+"""
+
+
+def test_a_right_sampler_without_a_bound_costs_nothing_and_goes_to_a_person():
+    namespace = {}
+    exec(FRAME.format(helpers=BY_REJECTION, test=f"uniforms[i] < {RATIO}",
+                      after="residual(p, q)"), namespace)  # fmt: skip
+    student, cases = local_student(namespace), open_cases_of("speculative")["verify"]
+    found = [play_check(one, student, cases) for one in checks_of("speculative")["verify"]]
+    assert {each.status for each in found} == {"passed", "undecided"}
+    assert sum(share_of_points(found, 2.0)) == pytest.approx(2)
+    reasons = {each.message for each in found if each.is_undecided}
+    assert len(reasons) == 1 and "too many ways to follow. Draw with" in reasons.pop()
 
 
 def test_shares_are_of_all_that_was_found():

@@ -111,8 +111,11 @@ def test_too_many_paths_are_refused():
         [torch.multinomial(torch.ones(9), 1) for _ in range(4)]
         return autoregressive(target, prompt, n_new)
 
+    student = student_with(sampler)
     with pytest.raises(Unfollowed, match="too many ways"):
-        every_run(student_with(sampler), CASE)
+        every_run(student, CASE)
+    with pytest.raises(Unfollowed, match="too many ways"):  # at once
+        every_run(student, replace(CASE, n_new=10**6))
 
 
 def test_following_ends_after_so_many_calls_of_the_models(monkeypatch):

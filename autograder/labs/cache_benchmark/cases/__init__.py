@@ -93,7 +93,7 @@ def _times(rng: random.Random) -> list[TimeCase]:
         ("floors", 0, True, "float16"),
     ):
         machine, model = _machine(rng), rng.choice(UNWINDOWED)
-        n_prompt = rng.randrange(900, 1500)
+        n_prompt = rng.randrange(900, 1500) if n_new else 1
         roofline, work = Roofline("made up", *astuple(machine)), ModelWork.of(model)
         launch_s = 0.0
         if kind == "launch":  # between a decode step and the prefill
@@ -143,6 +143,7 @@ def _slopes(rng: random.Random) -> list[SlopesCase]:
     return [
         _slopes_case(powers, steady),
         _slopes_case(odd, bent),
+        _slopes_case(odd[:2], bent[:2]),
         _slopes_case(in_order, [*rising, last_s, next_s], shuffled),  # the longest took less
     ]
 
@@ -155,7 +156,8 @@ def _slopes_case(n_new: tuple, times_s: list[float], order: tuple = ()) -> Slope
 def _prompt(rng: random.Random, block_size: int) -> HashCase:
     n_tokens = block_size * rng.randrange(5, 7) + rng.randrange(block_size)
     n_tokens += not n_tokens % block_size and block_size > 1  # a tail, if there can be one
-    return HashCase(tuple(rng.randrange(4, 60_000) for _ in range(n_tokens)), block_size)
+    tokens = [0, *(rng.randrange(4, 60_000) for _ in range(1, n_tokens))]
+    return HashCase(tuple(rng.sample(tokens, n_tokens)), block_size)
 
 
 def _prefixes(rng: random.Random) -> list[PrefixCase]:

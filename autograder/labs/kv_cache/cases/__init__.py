@@ -43,7 +43,7 @@ def _attend_cases(rng: random.Random) -> list[AttendCase]:
         AttendCase(rng.randint(2, 6), rng.randint(2, 5), n_heads=3, n_kv_heads=3, seed=_seed(rng)),
         AttendCase(rng.randint(2, 5), rng.randint(2, 4), **heads, batch=2, seed=_seed(rng)),
         AttendCase(0, 2, n_heads=4, n_kv_heads=1, seed=_seed(rng)),
-        AttendCase(1, 1, seed=_seed(rng)),
+        AttendCase(1, 1, n_heads=1, n_kv_heads=1, head_dim=1, seed=_seed(rng)),
     ]
 
 
@@ -52,13 +52,14 @@ def _step_cases(rng: random.Random) -> list[StepCase]:
     return [
         StepCase(chunks, n_layers=3, n_heads=4, n_kv_heads=2, batch=2, seed=_seed(rng)),
         StepCase((1, 2), n_layers=1, n_kv_heads=2, seed=_seed(rng)),
+        StepCase((2,), n_layers=2, n_heads=1, n_kv_heads=1, seed=_seed(rng)),
     ]
 
 
 def _generate_cases(rng: random.Random) -> list[GenerateCase]:
     return [
         GenerateCase(rng.randint(2, 5), rng.randint(3, 5), batch=3, seed=_seed(rng)),
-        GenerateCase(1, rng.randint(2, 3), seed=_seed(rng)),
+        GenerateCase(1, rng.randint(2, 3), vocab_size=rng.randint(30, 40), seed=_seed(rng)),
         GenerateCase(rng.randint(6, 9), 1, batch=2, seed=_seed(rng)),
         GenerateCase(rng.randint(2, 5), 0, seed=_seed(rng)),
     ]
@@ -90,6 +91,7 @@ def _arena_cases(rng: random.Random) -> list[ArenaCase]:
             dtype=rng.choice(HALF),
             seed=_seed(rng),
         ),
+        ArenaCase((2, -1, 1, -2, 1), 3, n_layers=1, n_kv_heads=1, head_dim=1, seed=_seed(rng)),
     ]
 
 
@@ -118,6 +120,7 @@ def _ring_cases(rng: random.Random) -> list[RingCase]:
         RingCase(
             small,
             n_tokens=small + 1,
+            head_dim=rng.choice((1, 2, 4)),
             chunks=(3 * small + rng.randint(1, 2), 2),
             batch=2,
             dtype=rng.choice(HALF),
@@ -134,6 +137,8 @@ def _paged_cases(rng: random.Random) -> list[PagedCase]:
             n_blocks=rng.randint(9, 11),
             block_size=block_size,
             appends=(block_size - 1, 1, 1, 2 * block_size),
+            n_kv_heads=3,
+            head_dim=2,
             n_operations=24,
             seed=_seed(rng),
         ),
@@ -144,5 +149,5 @@ def _paged_cases(rng: random.Random) -> list[PagedCase]:
             dtype=rng.choice(HALF),
             seed=_seed(rng),
         ),
-        PagedCase(9, block_size=1, appends=(1, 2, 1), dtype=rng.choice(HALF), seed=_seed(rng)),
+        PagedCase(9, 1, (1, 2, 1), 1, 1, dtype=rng.choice(HALF), seed=_seed(rng)),
     ]

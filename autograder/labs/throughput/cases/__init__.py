@@ -81,6 +81,7 @@ def _sweeps(rng: random.Random) -> list[SweepCase]:
         SweepCase(some, too_large=(some[-1],)),
         SweepCase(some, done=tuple(rng.sample(some[1:], 3))),
         SweepCase(some, done=some[:2]),
+        SweepCase(some[:1]),
         SweepCase(broken, unsaved=broken[rng.randrange(1, 4)], error=MemoryError),
         SweepCase(broken, unsaved=broken[rng.randrange(1, 4)]),
         SweepCase(broken, broken=broken[rng.randrange(2, 4)]),
@@ -105,7 +106,8 @@ def _rates(rng: random.Random) -> dict[str, list[Call]]:
         "no_samples_have_no_rate": [],
     }
     return {
-        name: [call(size, n_new, samples[name]) for size in (batch_size, 1)] for name in samples
+        name: [call(batch_size, n_new, each), call(1, n_new, each), call(batch_size, 1, each)]
+        for name, each in samples.items()
     }
 
 
@@ -121,6 +123,7 @@ def _fits(rng: random.Random) -> dict[str, list[Call]]:
         call(lengths, on_line),
         call([lengths[i] for i in order], [on_line[i] for i in order]),
         call([2, 9], [prefill_s + step_s, prefill_s + 8 * step_s]),
+        call([1, 2], [prefill_s, prefill_s + step_s]),
     ]
     return {
         "a_step_is_the_slope": lines,

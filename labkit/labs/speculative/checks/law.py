@@ -8,10 +8,10 @@ from typing import Any
 
 from labkit.bridge.student import Student, StudentError
 from labkit.chance.paths import NotRepeatable
-from labkit.checks.core import Wrong
+from labkit.checks.core import Undecided, Wrong
 from labkit.checks.law import Law, Outcome, RandomSource, exact_law
 
-MAX_PATHS = 3_000  # three times what the most wasteful right sampler needs
+MAX_PATHS, MAX_CHOICES = 3_000, 6_000  # three times what the most wasteful right sampler needs
 TOLERANCE = 2e-5  # what single precision leaves of a small residual
 N_PLAIN = 4  # runs with real random numbers, where none was seen to be drawn
 HOW_TO_DRAW = (
@@ -27,13 +27,17 @@ class Unfollowed(Wrong):
     """What the student's code draws cannot be followed, so its distribution is not known."""
 
 
+class TooManyWays(Unfollowed, Undecided):
+    """It can be followed, but not to its end: a loop that draws until a token is accepted."""
+
+
 def followed(play: Play, **limits: float) -> Law:
     """The exact distribution of `play(source)`, over all answers of the source; None: real ones.
 
     limits: as those of `exact_law`. Raises: Unfollowed where it cannot be had; what `play` raises.
     """
     try:
-        law = exact_law(play, max_paths=MAX_PATHS, **limits)
+        law = exact_law(play, max_paths=MAX_PATHS, max_choices=MAX_CHOICES, **limits)
     except NotRepeatable as problem:
         raise Unfollowed(
             "your code remembers random numbers of an earlier call", why=f"{problem}."
@@ -105,9 +109,10 @@ def found_once(student: Student, key: Hashable, play: Play) -> Law:
     return student.once(key, lambda: found_law(play), keep=(Unfollowed,))
 
 
-def too_many_paths() -> Unfollowed:
+def too_many_paths() -> TooManyWays:
     """The message about code with more possible paths than are followed."""
-    return Unfollowed("its random numbers can fall in too many ways to follow", why=HOW_TO_DRAW)
+    seen = "the random numbers of your code can fall in too many ways to follow"
+    return TooManyWays(seen, why=HOW_TO_DRAW)
 
 
 def row_law(probs: Any) -> dict[Outcome, float]:

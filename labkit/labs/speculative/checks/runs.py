@@ -21,7 +21,7 @@ from labkit.checks.core import Wrong
 from labkit.checks.law import Law, Outcome, RandomSource, gathered
 from labkit.labs.speculative.checks.calling import Seeds, call, expect_repeatable
 from labkit.labs.speculative.checks.cases import SamplingCase, slips_in
-from labkit.labs.speculative.checks.law import Unfollowed, followed, too_many_paths
+from labkit.labs.speculative.checks.law import TooManyWays, Unfollowed, followed, too_many_paths
 from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape
 
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
@@ -125,8 +125,18 @@ def _token_in(token: Any, got: Any) -> int:
 
 
 def every_run(student: Student, case: SamplingCase) -> Played:
-    """The distribution and the runs of a case, played once for all. Raises: as `followed`."""
-    return student.once(("all", case), lambda: _follow(student, case), keep=(Unfollowed,))
+    """The distribution and the runs of a case, played once for all. Raises: as `followed`.
+
+    A sampler that had too many ways in one case is not followed in another: that takes seconds.
+    """
+    endless = student.once(("endless", case.draft is None), list)
+    if endless:
+        raise endless[0]
+    try:
+        return student.once(("all", case), lambda: _follow(student, case), keep=(Unfollowed,))
+    except TooManyWays as ways:
+        endless.append(ways)
+        raise
 
 
 class _Stopped(Exception):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from labkit.bridge.requests import hold, hold_attribute, hold_item, place
+from labkit.bridge.requests import hold, hold_attribute, hold_item, memory_errors_in, place
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, number_in, show
 from labkit.checks.core import Wrong, check
@@ -70,7 +70,7 @@ class RecordedSweep:
         """Run the student's sweep."""
         case, kept = self.case, self.case.done
         if case.too_large:  # to count them takes a walk over all objects
-            self.n_alive_before = number_in(self.student.memory_errors_alive(), "exceptions alive")
+            self.n_alive_before = number_in(memory_errors_in(self.student), "exceptions alive")
         try:
             given = self.measure, self.save, self.free_memory, *([list(kept)] if kept else [])
             self.student.sweep(list(case.points), *given)
@@ -99,7 +99,7 @@ class RecordedSweep:
 
     def free_memory(self) -> None:
         """Note how many exceptions still hold on to memory in the student's process."""
-        self._note(("free", self.student.memory_errors_alive()))
+        self._note(("free", memory_errors_in(self.student)))
 
     def _point(self, point: Any) -> tuple:
         found = tuple(point) if isinstance(point, list | tuple) else point
@@ -237,23 +237,22 @@ def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase
 
 
 def _expect_honest_count(student: Student) -> None:
-    """`memory_errors_alive` sees two that we keep: the name may stand for anything by now."""
-    count = student.memory_errors_alive
-    builtins = hold_attribute(count, "__builtins__")
+    """Two more that we keep are counted: what counts may have been replaced by now."""
+    builtins = hold_attribute(student.memory_errors_alive, "__builtins__")
     made = hold(hold_item(builtins, "map"), hold_item(builtins, "MemoryError"), ["one", "two"])
     kept = place(student, [])
     n_alive = []
     extend, clear = hold_attribute(kept, "extend"), hold_attribute(kept, "clear")
     for change in (lambda: None, lambda: extend(made), clear):
         change()
-        n_alive.append(number_in(count(), "the number of exceptions"))
+        n_alive.append(number_in(memory_errors_in(student), "the number of exceptions"))
     before, within, after = n_alive
     if 2 not in (within - before, within - after):  # garbage may be collected in between, once
         raise Wrong(
-            "`memory_errors_alive` after two more errors were created",
+            "the exceptions that exist after two more were created",
             expected="2 more",
             got=show(within - before),
-            why="Do not replace this name: the first cell imports it.",
+            why="A cell replaces what counts exceptions. Do not replace it.",
         )
 
 

@@ -39,5 +39,7 @@ def slopes(n_new, times_s):
     points = sorted(zip(n_new, times_s))
     return [(u - t) / ((m - n) or 1) for (n, t), (m, u) in zip(points, points[1:])]
 
+# fails what_has_no_slope_is_refused slopes_are_rises_over_runs
+
 # %% two lengths are too few
 # = len(n_new) < 2 => len(n_new) < 3
