@@ -193,7 +193,9 @@ def what_exceeds_the_context_is_refused(student: Student, case: GenerateCase) ->
             lambda n=n_context: _within(student, case, forward, n),
             "ValueError",
             f"a context of {n_context} positions where {n_positions} are needed",
-            why=_what_is_counted(student, case),
+            why=_what_is_counted(student, case)
+            if n_context
+            else "0 is a limit. None means no limit.",
         )
         expect_equal(len(forward.fed), 0, "the calls of `forward` before the refusal")
     try:

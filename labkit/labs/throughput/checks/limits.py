@@ -146,11 +146,11 @@ def a_step_below_its_floor_is_refused(student: Student, case: LimitCase) -> None
     sizes = (case.n_layers, case.launch_s_per_layer, case.moving_s, case.computing_s)
     floor_s = max(case.moving_s, case.computing_s)
     floor = "moving" if floor_s == case.moving_s else "computing"
-    for step_s in (case.step_s, 0.999 * floor_s):
+    for step_s, near in ((case.step_s, ""), (0.999 * floor_s, ", just below it")):
         expect_refusal(
             lambda s=step_s: student.limit_of(s, *sizes),
             "ValueError",
-            f"a step of {1e3 * step_s:g} ms with a floor of {1e3 * floor_s:g} ms",
+            f"a step of {1e3 * step_s:g} ms with a floor of {1e3 * floor_s:g} ms{near}",
             why=f"No device is so fast: {floor} alone takes longer. The measurement is wrong.",
         )
     slow_launch_s = 3 * floor_s / case.n_layers
