@@ -10,6 +10,7 @@ from autograder.labs import cases_of, right_of
 from labkit.checks.tables import Call, Made, Row
 
 SEEDS = range(20)
+SEVERAL = "several values"
 
 
 def fields_of(topic: str) -> dict[str, dict[str, dict[int, list]]]:
@@ -35,14 +36,15 @@ def _leaves(value: Any, function: Any, name: str) -> Iterator[tuple[str, Any]]:
             yield from _of_each(bound.arguments, function, name)
         case Made():
             yield from _leaves(value.here(), function, name)
-        case Mapping():
-            yield from _of_each(value, function, name)
         case _ if is_dataclass(value) and not isinstance(value, type):
             each = {field.name: getattr(value, field.name) for field in fields(value)}
-            yield from _of_each(each, function, f"{name}")
-        case str() | bool() | int() | float() | None:
+            yield from _of_each(each, function, name)
+        case str() | bytes() | bool() | int() | float() | None:
             yield name, value
+        case Mapping():
+            yield from _leaves(tuple(value.values()), function, name)
         case Sequence():
+            yield name, SEVERAL
             yield f"len({name})", len(value)
             for each in value:
                 yield from _leaves(each, function, f"{name}[]")
@@ -53,20 +55,20 @@ def _of_each(values: Mapping[str, Any], function: Any, name: str) -> Iterator[tu
         yield from _leaves(value, function, f"{name}.{key}" if name else str(key))
 
 
-def never_varies(values: Mapping[int, list]) -> bool:
-    return len({repr(value) for each in values.values() for value in each}) == 1
-
-
-def least(values: Mapping[int, list]) -> Any:
-    """The least count of a field; None if it holds something else."""
-    counts = [value for each in values.values() for value in each if type(value) is int]
-    return min(counts, default=None)
-
-
-def drawn_alone(values: Mapping[int, list]) -> list[int]:
-    """The seeds that have no count above 1 in a field, where others do."""
+def faults_of(values: Mapping[int, list]) -> list[str]:
+    """What a field's values, by seed, leave out: other values, the least count, larger counts."""
+    every = [value for each in values.values() for value in each]
+    counts = [value for value in every if type(value) is int]
+    faults = []
+    if len({repr(value) for value in every}) == 1 and every[0] is not SEVERAL:
+        faults.append(f"is always {every[0]!r}")
+    elif min(counts, default=0) > 1:
+        faults.append(f"is never 1 or less, but {min(counts)} and more")
     largest = {
         seed: max((value for value in each if type(value) is int), default=0)
         for seed, each in values.items()
     }
-    return [seed for seed in largest if largest[seed] <= 1 < max(largest.values())]
+    alone = [seed for seed in largest if largest[seed] <= 1 < max(largest.values())]
+    if alone:
+        faults.append(f"is never more than 1 with the seeds {alone}")
+    return faults

@@ -158,7 +158,13 @@ def _longest(rng: random.Random) -> Calls:
         ],
         "an_overhead_comes_off_first": [
             call(filled + overhead, model, token, overhead_bytes=overhead),
-            call(filled + overhead, model, token, batch_size, overhead),
+            call(
+                model + (n_tokens + 1) * token * batch_size + overhead - 1,
+                model,
+                token,
+                batch_size,
+                overhead,
+            ),
         ],
         "a_token_fits_whole_or_not_at_all": [
             call(filled + token - 1, model, token),
