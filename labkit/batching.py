@@ -11,7 +11,7 @@ is added.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import Any
 
@@ -50,17 +50,17 @@ class Request:
             self.state = "done"
 
 
-def has_prefill_requests(states: Iterable[str]) -> bool:
+def has_prefill_requests(states: Sequence[str]) -> bool:
     """Whether any request has not reached "decode" or "done"."""
     return any(state in ("queued", "prefill") for state in states)
 
 
-def has_decode_requests(states: Iterable[str]) -> bool:
+def has_decode_requests(states: Sequence[str]) -> bool:
     """Whether any request is not "done"."""
     return any(state != "done" for state in states)
 
 
-def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
+def does_fit(size: int, in_memory: Sequence[int], capacity: int) -> bool:
     """Whether a request fits beside those in memory. Sizes and capacity in tokens.
 
     Sizes are what was reserved (`Request.size`), because nobody knows when a
@@ -295,7 +295,7 @@ def goodput(
     return n_good / seconds
 
 
-def padding_waste(batches: Iterable[Sequence[int]]) -> float:
+def padding_waste(batches: Sequence[Sequence[int]]) -> float:
     """The share of padding in the computed prompt tokens; 0 without any batch.
 
     batches: for each prefill batch, the lengths of its prompts. They are padded

@@ -7,7 +7,7 @@ and draft_probs. Letters in shapes: k drafted tokens, T tokens of one call, V vo
 Sources: Leviathan et al. 2023 (arXiv:2211.17192), Chen et al. 2023 (arXiv:2302.01318).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Generator, Tensor
@@ -240,7 +240,7 @@ def ngram_draft(tokens: Sequence[int], gamma: int, longest: int = 3) -> list[int
     return []
 
 
-def acceptance_rate(blocks: Iterable[Block]) -> float:
+def acceptance_rate(blocks: Sequence[Block]) -> float:
     """Estimate alpha: accepted tokens divided by examined tokens.
 
     A `Block` has `n_drafted` and `n_accepted`, and `examined`: the number
@@ -250,7 +250,6 @@ def acceptance_rate(blocks: Iterable[Block]) -> float:
 
     Raises: ValueError if no token was examined.
     """
-    blocks = list(blocks)
     n_examined = sum(block.examined for block in blocks)
     if n_examined == 0:
         raise ValueError("no drafted token was examined, so there is no acceptance rate")

@@ -277,8 +277,8 @@ print(
 # The cell below has methods whose names begin with `_`. They show one way to divide the work; you
 # may change or delete them. Only `__init__` and `step` are called from outside.
 #
-# A loop earns at most half of the points if it does not make batches of similar prompts, or is not
-# fair. The same holds if it breaks a limit of a server, or refuses what could be served.
+# While a loop breaks one of the rules of these three stages, it earns at most half of the points.
+# So build one stage after the other, and look at the rules that fail.
 
 # %% given="look_ahead"
 from labkit.batching import LOOK_AHEAD
@@ -340,7 +340,7 @@ print(alone.stopped or "The run came to its end.")
 # If many requests wait, your loop may take at most 1.35 times the smallest possible number of
 # steps. A loop that takes more although memory is ample does not batch continuously. Such a loop
 # earns at most half of the points. So does one that breaks a limit of the server, lets a free slot
-# wait, makes several steps in one call, or makes a request starve.
+# wait, does nothing beside work, makes several steps in one call, or makes a request starve.
 
 # %% exercise="labkit.batching:DecodeLoop" points=3
 

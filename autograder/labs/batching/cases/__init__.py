@@ -41,10 +41,15 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
 
 
 def _requests(rng: random.Random) -> list[RequestCase]:
-    def case(n_input: int, wanted: int | None, room: int, stops_after: int | None = None):
+    def case(
+        n_input: int,
+        wanted: int | None,
+        room: int,
+        stops_after: int | None = None,
+        eos: int = 2,
+    ) -> RequestCase:
         max_length = n_input + room
         limit = Job(0, n_input, wanted).limit(max_length)
-        eos = rng.choice((0, 1, 2, 50_256))
         return RequestCase(
             n_input, wanted, max_length, limit, stops_after, eos, rng.randrange(10**6)
         )
@@ -56,17 +61,18 @@ def _requests(rng: random.Random) -> list[RequestCase]:
     return [
         case(n_input, few(), 20 + few()),
         case(few(), few(), 10_000),
-        case(n_input, few(), 50, stops_after=3),
+        case(n_input, few(), 50, stops_after=3, eos=0),
+        case(n_input, 4, 50, stops_after=4, eos=1),
         case(n_input, 10 + few(), few()),
         case(n_input, 10 + few(), 1),
         case(n_input, 10, 10),
         case(n_input, 1, 20 + few()),
-        case(n_input, few(), 50, stops_after=1),
+        case(n_input, few(), 50, stops_after=1, eos=50_256),
         case(n_input, 0, 20 + few()),
         case(n_input, few(), -few()),
         case(n_input, None, few()),
         case(n_input, None, 1),
-        case(n_input, None, 40 + few(), stops_after=few()),
+        case(n_input, None, 40 + few(), stops_after=few(), eos=rng.choice((0, 1, 50_256))),
         case(n_input, None, 0),
     ]
 
@@ -82,13 +88,15 @@ def _queue(rng: random.Random, n: int) -> QueueCase:
 def _buckets(rng: random.Random) -> list[BucketCase]:
     width = rng.randrange(12, 60)
     edges = [i * width + where for i in (1, 2, 3) for where in (0, 1, width - 1)]
-    edges += [1, width - 1]
+    edges += [1, width - 1, 64 * width, 80 * width]
 
     def within(i: int) -> int:
         return i * width + rng.randrange(width // 3, width // 2)
 
     oldest, fullest, shortest = rng.choice((4, 5, 6)), 7, 1
-    middle = rng.sample([oldest, fullest, fullest, shortest], 4)
+    middle = [oldest, fullest, fullest, shortest]
+    while middle.index(oldest) < middle.index(shortest):
+        rng.shuffle(middle)
     many = [within(i) for i in (oldest, *middle, fullest)]
     one = rng.sample(range(3 * width + 1, 3 * width + width // 2), 5)
     while one in (sorted(one), sorted(one)[::-1]):

@@ -31,7 +31,8 @@ def _states(rng: random.Random) -> list[list[str]]:
     """Some of several states each, in any order: each subset, a few times over."""
     several = [[*some, *rng.choices(some, k=rng.randint(1, 4))] for some in SUBSETS if some]
     mixed = [rng.sample(states, len(states)) for states in several]
-    return mixed + [[state] * rng.randint(2, 5) for state in STATES]
+    late = [["done"] * rng.randint(9, 12) + [state] for state in STATES]
+    return mixed + late + [[state] * rng.randint(2, 5) for state in STATES]
 
 
 def _rooms(rng: random.Random) -> Calls:
@@ -40,14 +41,14 @@ def _rooms(rng: random.Random) -> Calls:
         size = size or rng.randrange(10, 10_000)
         return [call(size, [*held], size + sum(held) + n) for n in (spare, -1)]
 
-    some = rng.sample(range(10, 10_000), rng.randint(3, 12))
+    some = rng.sample(range(10, 10_000), rng.randint(9, 12))
     crowds = rooms(1, *some[:2]) + rooms(1, *some) + rooms(1, 64, 64, 64, 64, size=64)
     return {
         "the_last_token_of_room_is_used": (
             rooms(0, rng.randrange(10, 10_000)) + rooms(0, rng.randrange(10**5, 10**6))
         ),
         "everyone_in_memory_takes_its_own_room": crowds,
-        "an_empty_memory_is_not_endless": rooms(1),
+        "an_empty_memory_is_not_endless": rooms(0),
         "asking_reserves_nothing": [
             call(*each.args[:2], capacity) for each in crowds[::2] for capacity in (10**8, 0)
         ],
@@ -55,12 +56,12 @@ def _rooms(rng: random.Random) -> Calls:
 
 
 def _transfers(rng: random.Random) -> Calls:
-    """The latency is of the order of the rest, so that neither hides the other."""
+    """The latency is of the order of the rest, so that neither hides the other; each is longer."""
     calls = []
-    for _ in range(3):
+    for shortest, longest in ((0.3, 0.8), (1.2, 2), (0.3, 2)):
         n_tokens, per_token = rng.randrange(50, 5000), rng.choice((28_672, 131_072, 147_456))
         link = (n_tokens, per_token, rng.choice((1e9, 12.5e9, 50e9, 450e9)))
-        calls.append(call(*link, batching.transfer_s(*link, 0.0) * rng.uniform(0.3, 2)))
+        calls.append(call(*link, batching.transfer_s(*link, 0.0) * rng.uniform(shortest, longest)))
     return {
         "every_byte_passes_the_link": [call(*each.args[:3], 0.0) for each in calls],
         "the_latency_comes_once": calls,
@@ -91,7 +92,7 @@ def _goodputs(rng: random.Random) -> Calls:
         return [tuple(part * limit for part, limit in zip(parts, limits, strict=True))] * n
 
     n_good, n_on = rng.randint(2, 6), rng.randint(2, 4)
-    good = some(n_good, 0.5, 0.75)
+    good = some(n_good, 0.5, 0.75) + some(1, 0.75, 0.0)
     late = some(rng.randint(1, 4), 1.5, 0.5) + some(rng.randint(5, 8), 0.5, 2.0)
     mixed = good + late + some(rng.randint(1, 3), 3.0, 2.0)
     edge = some(n_on, 1.0, 0.5) + some(n_on + 1, 0.5, 1.0) + some(1, 1.0, 1.0)
@@ -100,7 +101,9 @@ def _goodputs(rng: random.Random) -> Calls:
     return {
         "both_limits_have_to_be_met": [call(mixed, *limits, 1.0)],
         "a_limit_just_met_is_met": [call(edge, *limits, 1.0)],
-        "good_requests_are_counted_per_second": [call(good, *limits, seconds)],
+        "good_requests_are_counted_per_second": [
+            call(good, *limits, each) for each in (seconds, seconds / 1024)
+        ],
         "nobody_served_is_no_goodput": [call([], *limits, seconds)],
     }
 
@@ -117,7 +120,10 @@ def _paddings(rng: random.Random) -> Calls:
         "each_batch_is_padded_to_its_own_longest": [
             call([batch(length, rng.randint(3, 8))]),
             call([batch(length, 2 * n), batch(2 * length, n)]),
+            call([small, small, [2 * length]]),
         ],
-        "batches_count_by_their_tokens": [call([small, [*small, *[length] * rng.randint(3, 9)]])],
+        "batches_count_by_their_tokens": [
+            call([small, [*small, *[length] * rng.randint(3, 9)]]),
+        ],
         "without_batches_nothing_is_wasted": [call([]), call([[5, 5, 5]])],
     }

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import replace
 
+from labkit.batching import LOOK_AHEAD
 from labkit.labs.batching.checks.loads import load_case
 from labkit.labs.batching.checks.loops import LoopCase, Together
 from labkit.labs.batching.driver import ORDERS
@@ -84,7 +85,9 @@ def _edges(rng: random.Random) -> list[LoopCase]:
     too_large = [(41, 1), (40, 11), (31, 20), (20, None)]
     just_fit = [(30, 20, 5), (40, 10, 4), (25, 25, 4)]
     store = replace(SETUP, max_length=96, storage=60)
-    too_much = [(61, 4), (70, 9, 3), (61, None, 2), (60, 4)]
+    too_much = [(61, 4), (70, 9, 3), (61, None, 2), (60, 4), (61, 1), (60, 1)]
+    ending = [(36, 1), (35, 1), (37, 1), (20, 17), (20, 16)]
+    to_limit = [(23, None), (22, None), (23, 9), (20, 9, 3), (24, 1)]
     ordinary = _pairs(rng, 9, most_input=16)
     long_answer = [(rng.randint(2, 24), rng.randint(30, 38))]
     ends = replace(SETUP, eos=OTHER_EOS)
@@ -98,6 +101,8 @@ def _edges(rng: random.Random) -> list[LoopCase]:
         LoopCase("text ends at once", _jobs(rng, _mixed(rng, by_text, _pairs(rng, 8)), 4.0), ends),
         LoopCase("too long", _jobs(rng, _mixed(rng, too_long, ordinary)), SETUP, "decode first"),
         LoopCase("too large", _jobs(rng, _mixed(rng, too_large, just_fit, ordinary), 6.0), small),
+        LoopCase("ends here", _jobs(rng, ending), replace(SETUP, decode_capacity=36)),
+        LoopCase("short", _jobs(rng, _mixed(rng, to_limit)), replace(SETUP, max_length=24)),
         LoopCase("too much", _jobs(rng, _mixed(rng, too_much, ordinary), 9.0), store, "random"),
     ]
 
@@ -138,10 +143,15 @@ def _lengths(rng: random.Random) -> list[LoopCase]:
     small_batch = replace(SETUP, prefill_batch=2)
     exact = replace(SETUP, tolerance=0)
     level_only = [(level + rng.choice((0, 0, 1, 2)), rng.randint(2, 4)) for _ in range(24)]
-    far_behind = [(40, 2), *[(4, 2)] * 30, (40, 2)]
+    far_behind = [(40, 2), *[(4, 2)] * (LOOK_AHEAD - 2), (40, 2)]
+    padded = [(level, 3), (level + 8, 3), (level, 3)]
+    tight = replace(SETUP, storage=3 * level + 12)
+    filled = replace(SETUP, storage=2 * level, decode_batch=2)
     return [
         LoopCase("no tolerance", _jobs(rng, level_only), exact, rng.choice(ORDERS)),
         LoopCase("far behind", _jobs(rng, far_behind), SETUP, "prefill first", NO_PREFILL),
+        LoopCase("padding and the store", _jobs(rng, padded), tight, "prefill first", NO_PREFILL),
+        LoopCase("a full store", _jobs(rng, [(level, 3)] * 6), filled, "prefill first"),
         LoopCase("one long", _jobs(rng, [*short[:2], (50, 3), *short[2:]]), small_batch),
         LoopCase("one short", _jobs(rng, [*long[:2], (4, 3), *long[2:]]), small_batch),
         LoopCase("spread", _jobs(rng, spread), SETUP, rng.choice(ORDERS), FAST_PREFILL),

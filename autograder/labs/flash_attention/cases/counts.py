@@ -95,7 +95,12 @@ def _seconds(rng: random.Random) -> list[SecondsCase]:
         return SecondsCase(*work, flops_per_s, bytes_per_s, computing_s, moving_s, *times_s)
 
     long_s, short_s = rng.uniform(0.01, 0.02), rng.uniform(0.003, 0.007)
-    return [case(long_s, short_s), case(short_s, long_s)]
+    return [
+        case(long_s, short_s),
+        case(short_s, long_s),
+        case(long_s, 0.9 * long_s),
+        case(short_s, short_s),
+    ]
 
 
 def _least(rng: random.Random) -> list[LeastCase]:
@@ -107,6 +112,8 @@ def _least(rng: random.Random) -> list[LeastCase]:
         if kind and len(found[kind]) < 2:
             name = kind if kind in ("some", "tie") else "ends"
             found[kind].append(LeastCase(name, n_rows, head_dim, *_tiles(n_rows, head_dim)))
+    n_rows, head_dim = rng.randint(300, 330), rng.randint(92, 99)
+    found["some"].append(LeastCase("some", n_rows, head_dim, *_tiles(n_rows, head_dim)))
     return [LeastCase("ends", 1, rng.randint(1, 9), None), *chain(*found.values())]
 
 

@@ -2,6 +2,10 @@
 
 import random
 from dataclasses import replace
+from math import gcd
+from typing import Any
+
+import torch
 
 from labkit.labs.flash_attention.checks.runs import AttentionCase
 from labkit.labs.flash_attention.checks.steps import StepCase
@@ -22,16 +26,24 @@ def _seed(rng: random.Random) -> int:
 
 
 def _steps(rng: random.Random) -> list[StepCase]:
-    def case(kind: str, n_before: int, n_new: int, seed: int | None = None) -> StepCase:
-        n_queries, head_dim = rng.randint(4, 7), rng.randint(2, 6)
+    def case(
+        kind: str, n_before: int, n_new: int, seed: int | None = None, **others: Any
+    ) -> StepCase:
+        sizes = {"n_queries": rng.randint(4, 7), "head_dim": rng.randint(2, 6)}
         seed = _seed(rng) if seed is None else seed
-        return StepCase(kind, n_queries, n_before, n_new, head_dim, seed)
+        return StepCase(kind, n_before=n_before, n_new=n_new, seed=seed, **sizes | others)
 
     return [
         case("first", 0, rng.randint(2, 6)),
         case("later", rng.randint(3, 8), rng.randint(2, 6)),
         case("later", rng.randint(8, 20), 1),
         case("later", 1, rng.randint(4, 9)),
+        case("later", rng.randint(3, 8), rng.randint(2, 6), n_queries=1),
+        case("later", rng.randint(3, 8), rng.randint(2, 6), head_dim=1),
+        *(
+            case("later", rng.randint(3, 8), rng.randint(2, 6), dtype=dtype)
+            for dtype in (torch.float16, torch.float64)
+        ),
         case("large", rng.randint(2, 5), rng.randint(2, 5), 2 * _seed(rng)),
         case("large", rng.randint(2, 5), rng.randint(2, 5), 2 * _seed(rng) + 1),
         case("unseen", rng.randint(2, 5), rng.randint(2, 5)),
@@ -68,11 +80,14 @@ def _tiled(rng: random.Random) -> list[AttentionCase]:
         n_rows, tiles = rng.choice(((20, (2, 4, 5)), (24, (4, 6, 8)), (30, (5, 6, 10))))
         return case(kind, n_rows, *rng.sample(tiles, 2))
 
+    chip = even("chip")
+
     def ragged(kind: str, tile_q: int, tile_kv: int) -> AttentionCase:
         lengths = [n for n in range(25, 38, 2) if n % tile_q and n % tile_kv]
         return case(kind, rng.choice(lengths), tile_q, tile_kv)
 
-    small, large = rng.randint(3, 5), rng.randint(6, 9)
+    small = rng.randint(3, 5)
+    large = rng.choice([n for n in range(6, 10) if gcd(n, small) == 1])  # every edge is met
     few, many = rng.choice(((4, 8), (4, 12), (6, 12)))
     less, more = rng.choice(((4, 5), (5, 6), (3, 4), (3, 7)))
     return [
@@ -91,7 +106,8 @@ def _tiled(rng: random.Random) -> list[AttentionCase]:
         replace(ragged("both", large, small), is_causal=True),
         replace(even("large"), seed=2 * _seed(rng) + 1),
         replace(even("large"), seed=2 * _seed(rng)),
-        even("chip"),
+        chip,
+        replace(chip, tile_q=chip.tile_kv, tile_kv=chip.tile_q),
         even("moving"),
         even("moving"),
     ]

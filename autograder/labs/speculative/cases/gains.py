@@ -32,7 +32,7 @@ def gain_cases(rng: random.Random) -> dict[str, list]:
 
 def _lookups(rng: random.Random) -> list[LookupCase]:
     """Texts of tokens that are all different, but for the last few, which stand earlier too."""
-    unused = iter(rng.sample(range(100, 50_000), 400))
+    unused = iter(rng.sample(range(100, 50_000), 900))
 
     def few(n: int) -> list[int]:
         return [next(unused) for _ in range(n)]
@@ -47,11 +47,26 @@ def _lookups(rng: random.Random) -> list[LookupCase]:
 
     a, b, c, d, e = few(5)
     last, n = [a, b, c], rng.randint(2, 4)
-    digit = rng.randrange(1, 10)
+    x, digit, z = rng.sample(range(1, 10), 3)
     return [
         case("copy", gap(), last, gap(), last, gamma=n),
         case("copy", gap(), last, [next(unused), 0, 0, 1], gap(), last, gamma=4),
         case("copy", [10 * a + digit], gap(), [digit], gap(), [digit], gamma=n, longest=1),
+        case("copy", [int(f"{digit}{a}")], gap(), [digit], gap(), [digit], gamma=n, longest=1),
+        case("copy", gap(), last, few(300), last, gamma=n),
+        case(
+            "longest",
+            [10 * x + digit, z],
+            gap(),
+            [x, 10 * digit + z],
+            gap(),
+            [x, 10 * digit + z],
+            gamma=n,
+            longest=2,
+        ),
+        case("longest", [b, a], gap(), [a, b], gap(), [a, b], gamma=n, longest=2),
+        case("longest", [a, d, c], gap(), last, gap(), last, gamma=n),
+        case("longest", [e, *last], gap(), [d, e, *last], gap(), [d, e, *last], gamma=n, longest=5),
         case("longest", [c], gap(), [b, c], gap(), last, gap(), last, gamma=n),
         case("longest", last, gap(), [d, e, *last], gap(), [d, e, *last], gamma=n, longest=5),
         case("shorter", gap(), [b, c], gap(), last, gamma=n),
@@ -61,10 +76,13 @@ def _lookups(rng: random.Random) -> list[LookupCase]:
         case("earliest", gap(), [b, c], gap(), [b, c], gap(), last, gamma=n, longest=2),
         case("earliest", [b, c], gap(), last, gap(), last, gap(), last, gamma=n, longest=2),
         case("earliest", [*last, d], gap(), [*last, e], gap(), [*last, e], gap(), last, gamma=n),
+        case("earliest", gap(), last, gap(), [d, *last], gap(), [d, *last], gamma=n),
         case("end", gap(), last, few(n), last, gamma=20),
+        case("end", gap(), last, few(12), last, gamma=20),
         case("end", few(n), last, last, gamma=n + 3),
         case("nothing", gap(), gamma=n),
         case("nothing", [a], gamma=n),
+        case("nothing", gamma=n),
         case("nothing", last, gap(), few(1), gamma=n, longest=1),
     ]
 
@@ -98,6 +116,8 @@ def _searches(rng: random.Random) -> list[BestCase]:
         lambda: _solved("lost", alpha(30, 60), between(0.1, 0.2), 2.6),
         lambda: _solved("last", 1.0, between(0.1, 0.3), 1.0, max_gamma=few()),
         lambda: _solved("last", alpha(), 0.0, 1.0, max_gamma=rng.randint(2, 4)),
+        lambda: _solved("last", 1.0, between(0.1, 0.3), 1.0, max_gamma=1),
+        lambda: _solved("last", 1.0, between(0.1, 0.3), 1.0),
     ]
     return [_first_that_is_clear(draw) for draw in draws]
 
@@ -122,7 +142,7 @@ def _first_that_is_clear(draw: Callable[[], BestCase]) -> BestCase:
             "dear": case.best == peak == case.dear[0] - 1,
             "hill": 3 < case.best <= 8 and peak < 3,
             "lost": case.best == 0,
-            "last": case.best == case.max_gamma,
+            "last": case.best == (case.max_gamma or 64),
         }
         second, first = sorted(speedups)[-2:]
         if is_where_it_should_be[case.kind] and first > (1 + MARGIN) * second:

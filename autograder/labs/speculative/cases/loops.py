@@ -29,7 +29,7 @@ def loop_cases(rng: random.Random) -> dict[str, list]:
             RefusalCase("gamma -2", (("gamma", -2),)),
             RefusalCase("another text in the draft's cache", ONE_TOKEN, cached=(("draft", 3),)),
             RefusalCase("a smaller vocabulary", ONE_TOKEN, draft_vocab=4),
-            RefusalCase("a larger vocabulary", draft_vocab=7),
+            RefusalCase("a larger vocabulary", ONE_TOKEN, draft_vocab=7),
         ],
     }
 
@@ -44,7 +44,7 @@ def _prompt(rng: random.Random, vocab_size: int, n: int) -> tuple[int, ...]:
 
 
 def _alone(rng: random.Random) -> list[SamplingCase]:
-    seeds, ring = _seeds(rng), _ring(rng)
+    seeds, ring = _seeds(rng), _with_0_at(2, _ring(rng))
     end = rng.randrange(3)
     greedy = {"temperature": 0}
     n = rng.randint(5, 8)
@@ -63,6 +63,7 @@ def _alone(rng: random.Random) -> list[SamplingCase]:
         SamplingCase("first", "ends", circle(ring), ring[:2], 5, settings={"eos": ring[2]}),
         SamplingCase("later", "ends", circle(ring), ring[:2], 6, settings={"eos": ring[5]}),
         SamplingCase("in the prompt", "ends", circle(ring), ring[:3], 4, settings={"eos": ring[1]}),
+        SamplingCase("ends it", "ends", circle(ring), ring[:3], 4, settings={"eos": ring[2]}),
         SamplingCase("circle", "sure", circle(ring), ring[2:5], n),
         SamplingCase("circle from one token", "sure", circle(ring), ring[3:4], n),
         SamplingCase("one token", "sure", circle(ring), ring[3:6], 1),
@@ -95,13 +96,28 @@ def _settings(rng: random.Random) -> list[dict[str, Any]]:
     return [
         {"temperature": rng.uniform(0.4, 0.6), "top_k": 2},
         {"temperature": rng.uniform(1.5, 1.9), "top_p": rng.uniform(0.65, 0.75)},
+        {"temperature": rng.uniform(1.2, 1.5), "top_k": 2, "top_p": rng.uniform(0.65, 0.7)},
     ]
 
 
 def _clear_table(rng: random.Random, **settings: Any) -> Table:
     """A random table whose sums are all far enough from top_p, and some row loses a token."""
     seeds = _seeds(rng)
-    return next(t for t in (generic(3, seed) for seed in seeds) if _is_clear(t, **settings))
+    tables = (generic(3, seed) for seed in seeds)
+    return next(
+        table for table in tables if _is_clear(table, **settings) and _is_used(table, **settings)
+    )
+
+
+def _is_used(table: Table, **settings: Any) -> bool:
+    """Whether the first new token shows it if one of top_k and top_p is left out."""
+    row = table.probs_after((1, 2))
+    right = under_settings(row, **settings)
+    others = (
+        under_settings(row, **{name: each for name, each in settings.items() if name != left_out})
+        for left_out in ("top_k", "top_p")
+    )
+    return all(abs(max(right) - max(other)) > MARGIN for other in others) or len(settings) < 3
 
 
 def _is_clear(table: Table, temperature: float, top_k: int = 3, top_p: float = 1.0) -> bool:
@@ -113,7 +129,7 @@ def _is_clear(table: Table, temperature: float, top_k: int = 3, top_p: float = 1
         if top_p < 1 and any(abs(one - top_p) < MARGIN for one in sums):
             return False
         n_left.append(sum(p > 0 for p in under_settings(probs, 1.0, None, top_p)))
-    return n_left.count(2) >= 6
+    return n_left.count(2) >= 4
 
 
 def _twins(rng: random.Random) -> list[SamplingCase]:
@@ -175,6 +191,12 @@ def _ring(rng: random.Random, size: int = 7) -> tuple[int, ...]:
     return tuple(rng.sample(range(size), size))
 
 
+def _with_0_at(place: int, ring: tuple[int, ...]) -> tuple[int, ...]:
+    """The same circle, begun elsewhere."""
+    start = ring.index(0) - place
+    return (*ring, *ring)[start % len(ring) :][: len(ring)]
+
+
 def _sure(rng: random.Random) -> list[SamplingCase]:
     """No chance: all accepted, none, some; every kind of block is among them."""
     ring = _ring(rng)
@@ -189,6 +211,8 @@ def _sure(rng: random.Random) -> list[SamplingCase]:
         SamplingCase("a large gamma", "sure", circle(ring), ring[1:2], 3, circle(ring), (9,)),
         SamplingCase("one token", "sure", circle(ring), ring[5:7], 1, circle(ring), (gamma,)),
     ]  # fmt: skip
+    cases.append(SamplingCase("a large gamma", "sure", circle(ring), ring[2:4], 16, circle(ring),
+                              (rng.randint(5, 7),)))  # fmt: skip
     slips = (ring[2], ring[4], ring[5])  # after a block of 0, 1 or 3 tokens that stay
     mixed = circle(ring, slips)
     return [*cases, SamplingCase("some stay", "sure", circle(ring), ring[:3], 20, mixed, (3,))]
@@ -196,7 +220,7 @@ def _sure(rng: random.Random) -> list[SamplingCase]:
 
 def _ends(rng: random.Random) -> list[SamplingCase]:
     """The end among the drafted tokens, as the last one drafted, as a bonus, as a replacement."""
-    ring = _ring(rng)
+    ring = _with_0_at(4, _ring(rng))
 
     def ends(
         name: str, place: int, slips: tuple[int, ...] = (), kind: str = "ends"
@@ -212,8 +236,8 @@ def _ends(rng: random.Random) -> list[SamplingCase]:
         ends("second block", 6),
         ends("accepted and cut off", 6, kind="cut"),
         ends("replacement", 2, ring),
-        SamplingCase("in the prompt", "ends", circle(ring), ring[:3], 3, circle(ring), (2,),
-                     {"eos": ring[1]}),
+        *(SamplingCase("in the prompt", "ends", circle(ring), ring[:3], 3, circle(ring), (2,),
+                       {"eos": token}) for token in ring[1:3]),
     ]  # fmt: skip
 
 

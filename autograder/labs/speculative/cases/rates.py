@@ -27,16 +27,24 @@ def _blocks(rng: random.Random) -> Calls:
 
     n = rng.randint(3, 6)
     full = some(few(), n, n, "a") + some(few(), n, n - 1, "a")
-    uneven = some(few(), 1, 0, "a") + some(few(), 3 * n, 3 * n - 1, "b") + some(1, 2, 1, "a")
+    uneven = some(6 + few(), 1, 0, "a") + some(few(), 3 * n, 3 * n - 1, "b") + some(1, 2, 1, "a")
     counts = {
         "what_was_not_examined_does_not_count": [
             [(n + few(), n, prompt) for prompt in "abcabc"],
             some(few(), 2 * n, 0, "a"),
         ],
-        "a_block_accepted_whole_has_no_rejected_token": [full, some(few(), n, n, "a")],
+        "a_block_accepted_whole_has_no_rejected_token": [
+            full,
+            some(few(), n, n, "a"),
+            [(1, 1, "a")],
+        ],
         "every_examined_token_weighs_the_same": [uneven],
         "a_plain_step_examines_nothing": [some(few(), n, n - 1, "a") + some(few(), 0, 0, "a")],
-        "without_trials_there_is_no_rate": [[], some(few(), 0, 0, "a"), [(2, 1, "a")]],
+        "without_trials_there_is_no_rate": [
+            [],
+            some(few(), 0, 0, "a"),
+            [(2, 1, "a")],
+        ],
     }
     return {
         name: [call(blocks(rng.sample(each, len(each)))) for each in lists]
@@ -52,7 +60,8 @@ def _tokens(rng: random.Random) -> Calls:
     edges = [(1.0, rng.randint(2, 12)), (1, 1), (0.0, rng.randint(1, 9)), (0, 1), (alpha(), 0)]
     return {
         "each_token_counts_by_its_chance_to_stay": [
-            *(call(alpha(), rng.randint(2, 12)) for _ in range(4)),
+            *(call(alpha(), rng.randint(2, 8)) for _ in range(3)),
+            call(rng.randrange(85, 95) / 100, rng.randint(9, 12)),
             call(alpha(), 1),
             call(0.999, rng.randint(5, 12)),
         ],
@@ -78,9 +87,11 @@ def _speedups(rng: random.Random) -> Calls:
     all_calls = [call(*each) for each in drawn]
     return {
         "a_block_takes_its_drafts_and_one_verification": [
-            call(0.0, gamma, draft_s, 1.0, verify_s) for _, gamma, draft_s, _, verify_s in drawn
+            *(call(0.0, gamma, draft_s, 1.0, verify_s) for _, gamma, draft_s, _, verify_s in drawn),
+            call(0.0, 1, times_s[0], 1.0, 0.7),
+            call(0.0, 0, times_s[0], 1.0, 1.0),
         ],
-        "all_tokens_of_a_block_are_gained": all_calls,
+        "all_tokens_of_a_block_are_gained": [*all_calls, call(1.0, gamma, *times_s)],
         "plain_decoding_is_what_is_compared_with": all_calls,
         "no_speedup_without_a_probability": [
             *(call(outside, gamma, *times_s) for outside in NO_CHANCE),

@@ -61,7 +61,7 @@ def _distributions(rng: random.Random) -> list[DistributionCase]:
         return sum(ranked[:n]) - ranked[n - 1] * rng.uniform(low, high)
 
     one, two, three = logits(), logits(), logits(5)
-    cold, hot = rng.uniform(0.3, 0.7), rng.uniform(1.4, 3)
+    cold, hot = rng.uniform(0.2, 0.45), rng.uniform(1.4, 3)
     k = rng.randint(3, 4)
     left = _tuples(distribution(torch.tensor(two).double(), top_k=k))
     sharp = _tuples(distribution(torch.tensor(one).double(), cold))
@@ -83,6 +83,10 @@ def _distributions(rng: random.Random) -> list[DistributionCase]:
         case("top_p", one, top_p=1.0),
         case("order", two, top_k=k, top_p=top_p(left, k - 1, 0.1, 0.2)),
         case("order", one, temperature=cold, top_p=top_p(sharp, 2)),
+        case("order", two, temperature=hot, top_k=k),
+        case("order", one, temperature=hot, top_k=k, top_p=0.8),
+        case("reached", (low,) * 4, top_p=0.25 * rng.randint(1, 3)),
+        case("reached", (low,) * 2, top_p=0.5, dtype=torch.float64),
         case("ties", tuple(ties), top_k=rng.randint(3, 5)),
         case("ties", (low, *[low + 1] * 5, low), top_p=top_p((0.17,) * 5, 3)),
         case("ties", (low, *[low + 1] * 3), temperature=0.0),
@@ -98,10 +102,16 @@ def _distributions(rng: random.Random) -> list[DistributionCase]:
             case("dtype", tuple(rng.sample([0.5, -1.25, 2.0, 1.0], 4)), dtype=dtype)
             for dtype in (torch.bfloat16, torch.float16, torch.float64)
         ),
+        case("dtype", tuple(rng.sample(range(-2, 3), 4)), dtype=torch.int64),
+        *(
+            case("dtype", tuple(rng.sample([0.5, -1.25, 2.0], 3)), temperature=0.0, dtype=dtype)
+            for dtype in (torch.bfloat16, torch.float64)
+        ),
         *(
             DistributionCase("refused", (*rng.sample(bad, len(bad)),), temperature=cold)
             for bad in ([math.nan, 1.0, 2.0], [math.inf, 0.0, 1.0], [-math.inf] * 3)
         ),
+        DistributionCase("refused", (three, (-math.inf,) * 5), temperature=cold),
     ]
 
 
@@ -121,7 +131,7 @@ def _residuals(rng: random.Random) -> list[ResidualCase]:
 
     pairs = [pair() for _ in range(9)]
     same = _row(rng, 6)
-    targets, drafts = zip((same, same), *pairs[2:4], strict=True)
+    targets, drafts = zip(*pairs[2:4], (same, same), strict=True)
     blocks = [zip(*pairs[i : i + 2], strict=True) for i in (4, 6)]
     return [
         *(case("generic", *one) for one in pairs[:2]),

@@ -160,6 +160,7 @@ def within_a_bucket_the_oldest_come_first(student: Student, case: BucketCase) ->
 def no_more_come_than_were_asked_for(student: Student, case: BucketCase) -> None:
     """`take` returns n_most requests, or all if the bucket has fewer; the others stay."""
     queue, n_left = case.build(student), len(case.lengths)
+    expect_equal(len(_taken(queue, case, 0)), 0, "the number of requests that take(0) returns")
     while n_left:
         got = len(_taken(queue, case, 2))
         expect_equal(

@@ -19,7 +19,10 @@ _rule = partial(rule, "DecodeLoop")
 
 
 @_rule(
-    "finished once", "finish", hint="Remove a finished request from your list of running requests."
+    "finished once",
+    "finish",
+    hint="Remove a finished request from your list of running requests.",
+    gate=True,
 )
 def every_request_is_finished_once(event: Event, state: State) -> Faults:
     """No request is finished twice, or without having been loaded."""
@@ -138,6 +141,7 @@ def decode_steps_keep_their_size(event: Event, state: State) -> Faults:
     "everybody runs",
     "decode",
     hint="Give decode_step the ids of all running requests, each id once.",
+    gate=True,
 )
 def everybody_runs_in_every_step(event: Event, state: State) -> Faults:
     """Each decode step has exactly the requests that are loaded and not done."""
@@ -155,6 +159,7 @@ def everybody_runs_in_every_step(event: Event, state: State) -> Faults:
     "done leave at once",
     "decode",
     hint="Finish and free right after the step that made the last token.",
+    gate=True,
 )
 def who_is_done_leaves_at_once(event: Event, state: State) -> Faults:
     """At a decode step no finished request is in the batch or in memory."""
@@ -222,6 +227,7 @@ def one_call_makes_one_step(event: Event, state: State) -> Faults:
     "step",
     hint="Do not wait for more requests. Run those that are there.",
     weight=2,
+    gate=True,
 )
 def decode_never_idles_beside_work(event: Event, state: State) -> Faults:
     """A call does something if a request is loaded, or waits and fits."""

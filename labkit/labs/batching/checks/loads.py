@@ -2,7 +2,7 @@
 
 These are what the exercises are about, and each has one that is a gate: without batches of similar
 prompts `PrefillLoop` earns at most half, without continuous batching `DecodeLoop` does. So does a
-loop that exceeds a memory or loses a KV cache.
+loop that exceeds a memory, loses a KV cache, or idles beside work.
 """
 
 from collections.abc import Sequence

@@ -163,7 +163,10 @@ does_fit = CallTable(
             "the_last_token_of_room_is_used",
             "A request that fills the memory to the last token fits; one token more does not.",
             hint="Compare with <=: a memory may be full to the last token.",
-            rows=[call(40, [60], 100).gives(True), call(40, [60], 99).gives(False)],
+            rows=[
+                call(40, [60], 100).gives(True),
+                call(40, [60], 99).gives(False),
+            ],
         ),
         Claim(
             "everyone_in_memory_takes_its_own_room",
@@ -180,7 +183,7 @@ does_fit = CallTable(
             hint="Compare with the capacity also when nothing is in memory.",
             gate=False,
             why="Nothing is in memory: its whole capacity is free.",
-            rows=[call(100, [], 101).gives(True), call(100, [], 99).gives(False)],
+            rows=[call(100, [], 100).gives(True), call(100, [], 99).gives(False)],
         ),
         Claim(
             "asking_reserves_nothing",

@@ -27,6 +27,7 @@ _rule = partial(rule, "PrefillLoop")
     hint="Take a request out of the queue when it joins a batch, not before.",
     also=(decode_serves_to_the_end,),
     weight=2,
+    gate=True,
 )
 def every_request_is_prefilled_once(event: Event, state: State) -> Faults:
     """Each request that can be served is in one prefill batch, and the run goes to its end."""
@@ -162,6 +163,7 @@ def prefill_batches_keep_their_size(event: Event, state: State) -> Faults:
     "prefill",
     hint="Look past requests that do not match: later ones may match.",
     weight=2,
+    gate=True,
 )
 def prefill_batches_are_filled(event: Event, state: State) -> Faults:
     """Each of the first 256 that wait joins if it fits and is as long as one in the batch."""
@@ -176,7 +178,9 @@ def prefill_batches_are_filled(event: Event, state: State) -> Faults:
             yield i, f"{text}has {job.n_input} tokens like one of them"
 
 
-@_rule("no idle prefill", "step", hint="Do not wait for more requests of the same length.")
+@_rule(
+    "no idle prefill", "step", hint="Do not wait for more requests of the same length.", gate=True
+)
 def prefill_never_idles_beside_work(event: Event, state: State) -> Faults:
     """A call does something if the request that has waited longest fits, here and in the store."""
     job = next(iter(state.waiting.values()), None)
@@ -189,6 +193,7 @@ def prefill_never_idles_beside_work(event: Event, state: State) -> Faults:
     "sent before the next",
     "prefill",
     hint="Save or finish all requests of a batch before you compute the next one.",
+    gate=True,
 )
 def a_batch_is_sent_before_the_next(event: Event, state: State) -> Faults:
     """Every computed request is saved or finished before the next batch is computed."""

@@ -13,6 +13,7 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.forms import HeldObject, expect_refusal
 
 MOST_CALLS = 1000  # of one condition, in one search
+LONG = 300  # requests: more than a loop looks at
 
 _queue = partial(check, "RequestQueue", gate=True)
 
@@ -119,6 +120,9 @@ def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
     _expect_oldest_taken(queue, ids, ids[0])
     queue.add({"id": ids[-1], "input_length": case.requests[-1][1], "output_length": None})
     _expect_oldest_taken(queue, [ids[-1], ids[1]], ids[1])
+    queue = case.build(student, 0)
+    queue.in_turn(*(("add", {"id": i, "input_length": 1}) for i in range(LONG)))
+    _expect_oldest_taken(queue, [LONG - 1], LONG - 1)
 
 
 def _expect_oldest_taken(queue: Queue, accepted: Collection[int], right: int) -> None:
@@ -197,6 +201,10 @@ def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None
     why = "All waiting requests are looked at."
     _expect_taken(case.build(student), [ids[-1]], ids[-1], n, why=why)
     _expect_taken(case.build(student), [], None, n)
+    _expect_taken(case.build(student), ids, None, 0, why="With n_most 0, look at none.")
+    if not _slip_of_places(student, case):  # another check says so
+        before = id_of(case.build(student).oldest(), "the oldest")
+        _expect_oldest(queue, before, "after a search with n_most 3 that took none")
 
 
 @_queue(
@@ -208,7 +216,10 @@ def the_oldest_is_shown_and_stays(student: Student, case: QueueCase) -> None:
     queue, ids = case.build(student), case.ids
     for when in ("of all", "of all, in a second call"):
         _expect_oldest(queue, ids[0], when)
-    expect_refusal(lambda: case.build(student, 0).oldest(), "IndexError", "the oldest of none")
+    emptied = case.build(student, 1)
+    emptied.constrained_get(Condition(ids))
+    for none in (case.build(student, 0), *([] if len(emptied) else [emptied])):
+        expect_refusal(none.oldest, "IndexError", "the oldest of none")
 
 
 @_queue(

@@ -58,8 +58,8 @@ class RequestCase:
         return [("add_token", token, self.eos) for token in tokens]
 
     def answer(self) -> list[int]:
-        """The tokens it gets, number 0 among them, and `eos` only where the text ends."""
-        tokens = [100 + 7 * i if i or not self.eos else 0 for i in range(self.n_answer)]
+        """The tokens it gets: some come again, one is 0; `eos` comes only where the text ends."""
+        tokens = [100 + 7 * (i % 3) if i or not self.eos else 0 for i in range(self.n_answer)]
         return [*tokens[:-1], self.eos] if self.stops_after else tokens
 
 
@@ -126,19 +126,20 @@ def without_a_wish_max_length_is_the_limit(student: Student, case: RequestCase) 
 )
 def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
     """`size` is the prompt plus the limit, however many tokens the request has."""
-    _, shown = case.shown(student, "limit", "size", *case.adding(case.answer()[:1]), "size")
+    steps = [step for add in case.adding(case.answer()) for step in (add, "size")]
+    _, shown = case.shown(student, "limit", "size", *steps)
     limit = number_in(next(shown), "the limit")
     if not 1 <= limit <= LARGEST_LIMIT:
         raise Wrong("the limit", expected="a number of tokens", got=show(limit))
     right = case.n_input + limit
     slips = {case.n_input: "That is the prompt alone.", limit: "That is the limit alone."}
     expect_number(next(shown), right, "the size", slips=slips)
-    next(shown)
-    slips = {
-        case.n_input + 1: "That is its size now. Reserve for all tokens that it may have.",
-        right - 1: "Do not subtract the tokens that it has: they take memory too.",
-    }
-    expect_number(next(shown), right, "the size when it has a token", slips=slips)
+    for n, _ in enumerate(shown, start=1):
+        slips = {
+            case.n_input + n: "That is its size now. Reserve for all tokens that it may have.",
+            right - n: "Do not subtract the tokens that it has: they take memory too.",
+        }
+        expect_number(next(shown), right, f"the size with {n} of its tokens", slips=slips)
 
 
 @_request(

@@ -34,14 +34,23 @@ from labkit.labs.flash_attention.checks.steps import (
 def expect_output(student: Student, case: AttentionCase, exercise: str) -> None:
     """O is attention's output, within rounding."""
     watched = run_of(student, case, exercise)
-    tolerance = LARGE_TOLERANCE if case.kind == "large" else TOLERANCE
-    got, right = watched.memory.arrays["O"].double(), right_output(case, case.is_causal)
-    if torch.allclose(got, right, rtol=tolerance, atol=tolerance):
+    if has_right_output(watched, case):
         return
+    got, right = watched.memory.arrays["O"].double(), right_output(case, case.is_causal)
     why = sentences_for_output(got, case, "O" in ORDERS[exercise].state)
     if not why and ORDERS[exercise].in_turns and not isinstance(student, Helped):
         why = _sentences_for_the_step(student)
-    expect_array(watched, "O", right, why, tolerance)
+    expect_array(watched, "O", right, why, _tolerance(case))
+
+
+def has_right_output(watched: WatchedMemory, case: AttentionCase) -> bool:
+    """Whether O is attention's output, within rounding."""
+    got, right = watched.memory.arrays["O"].double(), right_output(case, case.is_causal)
+    return torch.allclose(got, right, rtol=_tolerance(case), atol=_tolerance(case))
+
+
+def _tolerance(case: AttentionCase) -> float:
+    return LARGE_TOLERANCE if case.kind == "large" else TOLERANCE
 
 
 def expect_output_as_well(student: Student, case: AttentionCase, exercise: str) -> None:

@@ -179,6 +179,8 @@ def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
     why = why or "Count the merging in every turn." * (few == many)
     what = "flash_flops(N, D, tile // 2) - flash_flops(N, D, tile)"
     expect_count(many - few, right_many - right_few, what, why=why)
+    what = "flash_flops(N, D, tile) - flash_flops(N, D, N)"
+    expect_count(few - _operations(student, case, case.n_rows), right_few - case.right[0], what)
 
 
 @_flash(hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")

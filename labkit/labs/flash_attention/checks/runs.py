@@ -57,7 +57,7 @@ class AttentionCase:
         rng = torch.Generator().manual_seed(self.seed)
         queries, keys, values = torch.randn(3, self.n_rows, self.head_dim, generator=rng)
         if self.kind == "large":  # all queries alike, and keys in the middle far above the rest
-            key, highest = torch.arange(self.n_rows), 1 if self.seed % 2 else -1
+            key, highest = torch.arange(self.n_rows), 1 if self.seed % 2 else -2
             is_high = (key >= self.n_rows // 3) & (key <= self.n_rows // 2)
             queries, keys = torch.zeros_like(queries), torch.zeros_like(keys)
             queries[:, 0] = (LEVEL * self.head_dim) ** 0.5

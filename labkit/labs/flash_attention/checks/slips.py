@@ -193,7 +193,7 @@ def kept_state(case: AttentionCase) -> tuple[Tensor, Tensor]:
     """
     queries, keys, values = (each.double() for each in case.matrices())
     if case.n_rows % case.tile_q:
-        return torch.full_like(values, torch.nan), torch.full((case.n_rows,), torch.nan)
+        return torch.full_like(values, torch.nan), torch.full_like(values[:, 0], torch.nan)
     weights = tile_scores(queries, keys, 0, 0, case.is_causal).double().exp()
     total, output = (
         each.unflatten(0, (-1, case.tile_q)).cumsum(0).flatten(0, 1)

@@ -82,6 +82,12 @@ def queries_without_keys_stay_as_they_were(student: Student, case: StepCase) -> 
     """Keys with a score of -inf add nothing, even if a query has seen no key at all."""
     for which in NAMES[1:]:
         expect_sum(student, case, which, n_queries=N_BLIND)
+    _, *sums = step_of(student, case)
+    for which, got in zip(NAMES[1:], sums, strict=True):
+        if got[0].any():  # the first query has seen no key
+            shown = show(got[0][got[0] != 0][0])
+            what = f"the {which} of a query that has seen no key"
+            raise Wrong(what, expected="exactly 0", got=shown)
 
 
 OPEN_CASES = {
@@ -89,6 +95,8 @@ OPEN_CASES = {
         StepCase("first", 3, 0, 4, seed=1),
         StepCase("later", 5, 6, 4, seed=2),
         StepCase("later", 4, 3, 1, head_dim=1, seed=3),
+        StepCase("later", 1, 3, 4, seed=8),
+        StepCase("later", 4, 3, 5, seed=9, dtype=torch.float16),
         StepCase("large", 3, 4, 4, seed=4),
         StepCase("large", 3, 4, 4, seed=5),
         StepCase("unseen", 5, 4, 3, seed=6),

@@ -25,7 +25,10 @@ N_BLIND = 3  # queries that miss all earlier keys, all new ones, or both
 
 @dataclass(frozen=True, slots=True)
 class StepCase:
-    """One step. n_before, n_new: keys so far, and in the new tile. kind: what is special."""
+    """One step. n_before, n_new: keys so far, and in the new tile. kind: what is special.
+
+    dtype: of the values.
+    """
 
     kind: str
     n_queries: int
@@ -33,6 +36,7 @@ class StepCase:
     n_new: int
     head_dim: int = 3
     seed: int = 0
+    dtype: torch.dtype = torch.float32
 
     def __str__(self) -> str:
         special = {
@@ -40,7 +44,8 @@ class StepCase:
             "unseen": "keys that some queries do not see, ",
         }
         sizes = f"{self.n_queries} queries, {self.n_before} keys so far, {self.n_new} new keys"
-        return special.get(self.kind, "") + sizes
+        dtype = f", values of {self.dtype}" if self.dtype != torch.float32 else ""
+        return special.get(self.kind, "") + sizes + dtype
 
     @property
     def rises(self) -> bool:
@@ -61,7 +66,7 @@ class StepCase:
         if self.kind == "unseen":  # the first query has seen none, the second only earlier ones
             scores[0], scores[1, self.n_before :] = -torch.inf, -torch.inf
             scores[2, : self.n_before], scores[3, -1] = -torch.inf, -torch.inf
-        return scores, values
+        return scores, values.to(self.dtype)
 
 
 def level_after(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -70,12 +70,17 @@ def two_numbers_in(got: Any, what: str) -> tuple[float, float]:
 
 
 def expect_rounded_up(case: TurnsCase, count: Callable[[int], float], what: str) -> None:
-    """count(rows of a tile) follows the number of turns, and a tile that is not full takes one."""
+    """count(rows of a tile) follows the number of turns, and a tile that is not full takes one.
+
+    So does a tile that has room for more rows than there are.
+    """
     ragged, narrow, wide = (count(tile) for tile in (case.ragged, case.narrow, case.wide))
     why = "The last tile may have fewer rows. It is one more turn, so round up."
     expect_count(
         ragged, narrow, f"{what} with a smaller last tile, in the same number of turns", why=why
     )
+    single, roomy = (count(tile) for tile in (case.n_rows, 2 * case.n_rows))
+    expect_count(roomy, single, f"{what} with a tile for twice as many rows as there are")
     if narrow == wide:
         why = "Some part of the count must grow with the number of turns."
         raise Wrong(f"{what} in twice as many turns", expected="more", got="the same", why=why)

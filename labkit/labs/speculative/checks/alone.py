@@ -86,11 +86,11 @@ def expect_fed_once(calls: Sequence[Call]) -> None:
             seen.add(beginning)
 
 
-def expect_one_call_for_the_prompt(n_calls: int) -> None:
+def expect_one_call_for_the_prompt(model: str, n_calls: int) -> None:
     """At most one call that says nothing about the new tokens."""
     if n_calls > 1:
         why = "Feed several tokens in one call; it takes hardly longer than one token."
-        raise Wrong("the target's calls for the prompt", expected="1", got=str(n_calls), why=why)
+        raise Wrong(f"the {model}'s calls for the prompt", expected="1", got=str(n_calls), why=why)
 
 
 def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
@@ -174,9 +174,15 @@ def writing_ends_in_time(student: Student, case: SamplingCase) -> None:
     expect_all_in_time(student, case)
 
 
-@_plain("sure", hint="Feed only the tokens after those that `n_cached()` counts.")
+@_plain("sure", "ends", hint="Feed only the tokens after those that `n_cached()` counts.")
 def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     """Each new token takes one call, which feeds only what the cache lacks."""
+    if case.kind == "ends":
+        run = run_of(student, case)
+        text = (*case.prompt, *run.new)
+        if case.eos in run.new[-1:] and any(fed.text == text for fed in run.calls):
+            raise Wrong("the end-of-text token is fed", why="The last new token need not be fed.")
+        return
     run = worked_run(student, case)
     expect_fed_once(run.calls)
     text = (*case.prompt, *run.new)
@@ -186,7 +192,7 @@ def each_token_is_fed_once(student: Student, case: SamplingCase) -> None:
     n_calls = sum(len(fed.text) >= len(case.prompt) for fed in run.calls)
     why = "The last new token need not be fed." if n_calls > case.n_new else ""
     expect_equal(n_calls, case.n_new, "the calls from which a new token is drawn", why=why)
-    expect_one_call_for_the_prompt(len(run.calls) - n_calls)
+    expect_one_call_for_the_prompt("target", len(run.calls) - n_calls)
 
 
 @_plain("repeated", weight=0.5, hint="Pass rng to `sample`.", gate=False)
@@ -214,7 +220,7 @@ ONE_TOKEN = (("prompt", [1]), ("n_new", 1))  # nothing is drafted then, but the 
 SENSELESS = [
     RefusalCase("n_new is -1", (("n_new", -1),)),
     RefusalCase("the prompt is empty", (("prompt", []),)),
-    RefusalCase("the target's cache holds another text", cached=(("target", 2),)),
+    RefusalCase("the target's cache holds another text", cached=(("target", 1),)),
     RefusalCase("temperature is -1", (("temperature", -1.0),)),
     RefusalCase("top_k is 0", (("top_k", 0),)),
     RefusalCase("top_p is 0", (("top_p", 0.0),)),

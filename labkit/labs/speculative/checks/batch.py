@@ -187,7 +187,7 @@ def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) ->
         if tensor.shape != (len(case.rows),):
             wanted, found = f"({len(case.rows)},)", str(tuple(tensor.shape))
             raise Wrong(f"the shape of {what}", expected=wanted, got=found)
-        if tensor.is_floating_point() or tensor.dtype is torch.bool:
+        if tensor.dtype is not torch.int64:
             raise Wrong(f"the dtype of {what}", expected="int64", got=str(tensor.dtype))
 
 

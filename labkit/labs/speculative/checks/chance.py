@@ -89,7 +89,10 @@ def one_target_call_verifies_a_block(student: Student, case: SamplingCase) -> No
     if n_verifying > len(blocks):
         what = "the target's calls after the prompt"
         raise Wrong(what, expected=f"{len(blocks)} at most", got=str(n_verifying))
-    expect_one_call_for_the_prompt(n_calls - len(blocks))
+    expect_one_call_for_the_prompt("target", n_calls - len(blocks))
+    drafts = [call for call in run.calls if call.model == "draft"]
+    n_calls = sum(len(call.text) < len(case.prompt) for call in drafts)
+    expect_one_call_for_the_prompt("draft", n_calls)
 
 
 @spec("sure", hint="If r tokens are still wanted, draft at most r - 1.")

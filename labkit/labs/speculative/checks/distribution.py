@@ -23,7 +23,8 @@ Rows = tuple  # numbers, or tuples of them, of one shape
 class DistributionCase:
     """Logits, settings, and the probabilities that they give.
 
-    kind: what the case is about; "refused" for logits without any probabilities. expected: not
+    kind: what the case is about; "refused" for logits without any probabilities, "reached" for
+    equal ones of which some sum up to exactly top_p. expected: not
     needed where the student's own answers to other questions are compared with.
     """
 
@@ -130,10 +131,15 @@ def top_k_keeps_the_most_likely(student: Student, case: DistributionCase) -> Non
     case.expect(student, slips=True)
 
 
-@_probs("top_p", hint="Keep the token with which the sum reaches top_p, too.")
+@_probs("top_p", "reached", hint="Keep the token with which the sum reaches top_p, too.")
 def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCase) -> None:
     """Top-p keeps the fewest most likely tokens with a sum of at least top_p; new sum 1."""
-    case.expect(student, slips=True)
+    if case.kind == "top_p":
+        case.expect(student, slips=True)
+        return
+    n_kept, n_right = int((case.ask(student) > 1e-6).sum()), sum(map(bool, case.expected))
+    why = "Their sum is exactly top_p: keep no further token." * (n_kept > n_right)
+    expect_equal(n_kept, n_right, "the number of tokens that top_p keeps", why=why)
 
 
 @_probs("order", hint="Apply top-k to the result of the temperature, and top-p to that of top-k.")
@@ -187,7 +193,9 @@ def a_forbidden_token_has_probability_zero(student: Student, case: DistributionC
     expected = torch.zeros(logits.shape).double()
     expected[allowed] = case.ask(student, logits[allowed]).double()
     why = "A logit of -inf is allowed."
-    expect_tensor(case.ask(student), expected, "the probabilities", why=why)
+    got = case.ask(student)
+    expect_tensor(got, expected, "the probabilities", why=why)
+    expect_equal(got[~allowed].any().item(), False, "a probability above 0 for a logit of -inf")
 
 
 @_probs("dtype", weight=0.5, hint="Convert with `.float()` before you compute.", gate=False)
@@ -195,9 +203,11 @@ def half_precision_is_computed_in_single(student: Student, case: DistributionCas
     """Half precision is computed in float32, and float64 stays float64."""
     is_double = case.dtype is torch.float64
     why = "float64 is not converted." if is_double else "Convert first, then compute."
-    got = case.expect(student, why, 1e-11 if is_double else 1e-6)
-    if not is_double and got.dtype not in (torch.float32, torch.float64):
-        raise Wrong("the dtype of the probabilities", expected="float32", got=show(str(got.dtype)))
+    within = 1e-11 if is_double else 1e-6
+    got = case.expect(student, why, within) if case.temperature else case.ask(student)
+    if got.dtype not in (torch.float64, torch.float64 if is_double else torch.float32):
+        expected = "float64" if is_double else "float32"
+        raise Wrong("the dtype of the probabilities", expected=expected, got=show(str(got.dtype)))
 
 
 @_probs(
@@ -262,6 +272,7 @@ OPEN_CASES = {
         DistributionCase("top_k", logs(1, 4, 3), shares(1, 4, 3), top_k=10),
         DistributionCase("top_p", logs(2, 5, 3), (0, *shares(5, 3)), top_p=0.7),
         DistributionCase("top_p", logs(1, 2, 7), (0, 0, 1), top_p=0.6),
+        DistributionCase("reached", (0.0,) * 4, (0.5, 0.5, 0, 0), top_p=0.5),
         DistributionCase("order", logs(4, 3, 2, 1), top_k=3, top_p=0.75),
         DistributionCase("order", logs(3, 4, 2, 1), temperature=0.5, top_p=0.5),
         DistributionCase("ties", logs(1, 2, 2, 2, 1), (0, 0.5, 0.5, 0, 0), top_k=2),
@@ -274,8 +285,11 @@ OPEN_CASES = {
         DistributionCase("forbidden", (-INF, *logs(1, 3)), top_k=2),
         DistributionCase("dtype", (1.0, 0.0), shares(math.e, 1), dtype=torch.bfloat16),
         DistributionCase("dtype", (1.0, 0.0), shares(math.e, 1), dtype=torch.float64),
+        DistributionCase("dtype", (1, 0), shares(math.e, 1), dtype=torch.int64),
+        DistributionCase("dtype", (1.0, 0.0), (1, 0), temperature=0.0, dtype=torch.float16),
         DistributionCase("refused", (0.0, NAN, 1.0)),
         DistributionCase("refused", (0.0, INF, 1.0)),
         DistributionCase("refused", (-INF, -INF)),
+        DistributionCase("refused", ((0.0, 1.0), (-INF, -INF))),
     ],
 }

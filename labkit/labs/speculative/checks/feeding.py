@@ -75,6 +75,7 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
 @spec(
     "sure",
     "cut",
+    "silent",
     hint="Give `Block` the number that `verify` returned, and the length of the text before it.",
 )
 def every_block_is_reported(student: Student, case: SamplingCase) -> None:

@@ -78,13 +78,17 @@ def the_residual_sums_to_one(student: Student, case: ResidualCase) -> None:
     expect_tensor(total, torch.ones(()), "the sum", why="Divide the differences by their sum.")
 
 
-@_residual("equal", hint="If the sum is 0, return the target: 0 / 0 is NaN.")
+@_residual("equal", "rows", hint="If the sum is 0, return the target: 0 / 0 is NaN.")
 def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -> None:
     """If both distributions are the same, the target is returned."""
     target, draft = case.pair()
-    got = student.residual(target, draft)
-    expect_tensor(got, target, "the residual", why="If the sum is 0, return the target.")
-    case.ask(student, target, draft.flip(0))
+    is_equal = (target == draft).all(-1)
+    got = tensor_in(student.residual(target, draft), "the residual")
+    if got.shape == target.shape or case.kind == "equal":
+        got, right = (got, target) if case.kind == "equal" else (got[is_equal], target[is_equal])
+        expect_tensor(got, right, "the residual", why="If the sum is 0, return the target.")
+    if case.kind == "equal":
+        case.ask(student, target, draft.flip(0))
 
 
 @_residual(
@@ -94,12 +98,12 @@ def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -
     gate=False,
 )
 def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> None:
-    """Small differences count: a draft 1,000 times nearer gives the same residual."""
+    """Small differences count: a draft 10,000 times nearer gives the same residual."""
     target, draft = case.pair()
-    far, near = (case.ask(student, target, target.lerp(draft, by)) for by in (1.0, 1e-3))
+    far, near = (case.ask(student, target, target.lerp(draft, by)) for by in (1.0, 1e-4))
     why = "Add no small number to the sum, and do not treat small differences as 0."
     what = "the residual of two distributions that hardly differ"
-    expect_tensor(near / near.sum(), far / far.sum(), what, why=why, tolerance=1e-3)
+    expect_tensor(near / near.sum(), far / far.sum(), what, why=why, tolerance=2e-2)
 
 
 @_residual("rows", hint="Use `sum(-1, keepdim=True)`.")
@@ -120,12 +124,16 @@ def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
 
 
 @_residual(
-    "generic", weight=0.5, hint="Avoid `-=` and `clamp_`: they change their argument.", gate=False
+    *("generic", "equal"),
+    weight=0.5,
+    hint="Avoid `-=` and `clamp_`: they change their argument.",
+    gate=False,
 )
 def both_distributions_stay_as_they_are(student: Student, case: ResidualCase) -> None:
     """The call changes neither of its arguments."""
     placed = place_all(student, case.pair())
-    case.ask(student, *placed)
+    ask = student.residual if case.kind == "equal" else partial(case.ask, student)
+    ask(*placed)
     after = values_of(student, placed)
     for got, before, name in zip(after, case.pair(), ("target", "draft"), strict=True):
         expect_unchanged(got, before, f"the {name}'s probabilities after the call")

@@ -72,8 +72,9 @@ def _blocks(run: SamplerRun, case: SamplingCase, position: int) -> list[Seen]:
 
 
 def was_rejected(run: SamplerRun, case: SamplingCase) -> bool:
-    """Whether a drafted token was put to the test in vain."""
-    return any(block.n_kept < (block.n_drafted or 0) for block in blocks_of(run, case))
+    """Whether a drafted token was put to the test in vain; those past the end do not count."""
+    blocks = blocks_of(run, case)
+    return any(block.n_kept < min(block.n_drafted or 0, block.n_wanted) for block in blocks)
 
 
 def verified_next(run: SamplerRun, index: int) -> list[tuple[int, ...]]:

@@ -55,8 +55,8 @@ for request in done:
     server.free_kv(request.id)
 
 # fails decode_memory_is_never_exceeded who_fits_joins_at_the_next_step
-#   decode_never_idles_beside_work decode_serves_to_the_end steps_are_near_the_least
-#   steps_stay_below_the_bound
+#   nobody_starves_on_the_way_to_decode decode_never_idles_beside_work decode_serves_to_the_end
+#   steps_are_near_the_least steps_stay_below_the_bound
 
 # %% looks at those who wait
 # - in_memory = [request.size for request in self.running]

@@ -213,5 +213,31 @@ for _ in range(len(self.waiting)):
 
 # fails prefill_batches_are_filled
 
-# %% looks at the first twenty only
-# = self.waiting.constrained_get(fits, LOOK_AHEAD) => self.waiting.constrained_get(fits, 20)
+# %% looks at the first 64 only
+# = self.waiting.constrained_get(fits, LOOK_AHEAD) => self.waiting.constrained_get(fits, 64)
+
+# fails every_request_is_prefilled_once only_what_cannot_run_is_refused
+
+# %% what ends here need not fit there
+# - rooms = [(request.input_length, server.capacity), (request.size, server.decode_capacity)]
+# - rooms += [] if server.storage is None else [(request.input_length, server.storage)]
+rooms = [(request.input_length, server.capacity)]
+if request.limit > 1:
+    rooms += [(request.size, server.decode_capacity)]
+    rooms += [] if server.storage is None else [(request.input_length, server.storage)]
+
+# fails prefill_batches_are_filled
+
+# %% the store with padding
+# - alike = max(lengths) - min(lengths) <= server.tolerance
+alike = max(lengths) - min(lengths) <= server.tolerance and max(lengths) * len(lengths) <= stored + sum(in_batch)
+
+# fails the_first_token_counts only_what_cannot_run_is_refused
+
+# %% max_length 64
+# = Request(fields, server.max_length) => Request(fields, 64)
+
+# fails the_store_is_never_exceeded
+
+# %% a storage of 0 is none
+# = stored = float("inf") if stored is None else stored => stored = stored or float("inf")

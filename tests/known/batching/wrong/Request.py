@@ -75,10 +75,10 @@ self.room, self.limit = room, max_length if wanted is None else min(room, wanted
 # %% the token of the prefill does not count
 # = len(self.tokens) >= self.limit => len(self.tokens) - 1 >= self.limit
 
+# fails the_last_allowed_token_makes_it_done the_end_of_text_makes_it_done
+
 # %% one token too few
 # = len(self.tokens) >= self.limit => len(self.tokens) >= max(1, self.limit - 1)
-
-# fails the_last_allowed_token_makes_it_done the_end_of_text_makes_it_done
 
 # %% the prompt counts as new
 # = len(self.tokens) => self.input_length + len(self.tokens)
@@ -105,3 +105,18 @@ else:
 # - self.tokens.append(token)
 self.tokens.append(token)
 self.state = "prefill"
+
+# fails the_end_of_text_makes_it_done
+
+# %% eos 0 is no eos
+# = token == eos => (eos and token == eos)
+
+# fails every_token_is_kept_in_order the_last_allowed_token_makes_it_done
+
+# %% a token that came already is not kept again
+# = self.tokens.append(token) => self.tokens += [token] if token not in self.tokens else []
+
+# fails the_end_of_text_makes_it_done
+
+# %% done only if limit and not eos at the limit
+# = token == eos or len(self.tokens) >= self.limit => (token == eos) != (len(self.tokens) >= self.limit)

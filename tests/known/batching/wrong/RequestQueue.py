@@ -160,3 +160,32 @@ for i in range(len(self._requests) if n_most is None else n_most):
 # - self._requests.append(request)
 self._requests.append(request)
 self._n += 1
+
+# fails no_more_than_n_most_are_looked_at
+
+# %% n_most 0 is all
+# = islice(self._requests, n_most) => islice(self._requests, n_most or None)
+
+# fails no_more_than_n_most_are_looked_at
+
+# %% with n_most those that do not fit go to the end
+# - for i, request in enumerate(islice(self._requests, n_most)):
+# -     if condition(request):
+# -         del self._requests[i]
+# -         return request
+if n_most is None:
+    for i, request in enumerate(self._requests):
+        if condition(request):
+            del self._requests[i]
+            return request
+    return None
+for _ in range(min(n_most, len(self._requests))):
+    request = self._requests.popleft()
+    if condition(request):
+        return request
+    self._requests.append(request)
+
+# fails the_oldest_that_fulfils_is_taken
+
+# %% default of n_most is 256
+# = n_most: int | None = None => n_most: int | None = 256

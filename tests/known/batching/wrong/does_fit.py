@@ -1,10 +1,16 @@
 """Wrong answers to `does_fit`: edits of the reference, or the whole answer."""
 
-# fails the_last_token_of_room_is_used
+# fails the_last_token_of_room_is_used an_empty_memory_is_not_endless
 
 # %% one token stays free
 def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
     return size + sum(in_memory) < capacity
+
+# fails the_last_token_of_room_is_used
+
+# %% one token stays free beside others
+def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
+    return size + sum(in_memory) + bool(in_memory) <= capacity
 
 # fails the_last_token_of_room_is_used everyone_in_memory_takes_its_own_room
 
@@ -49,3 +55,9 @@ def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
 def does_fit(size: int, in_memory: Iterable[int], capacity: int) -> bool:
     in_memory.append(size)
     return sum(in_memory) <= capacity
+
+# fails everyone_in_memory_takes_its_own_room
+
+# %% the first eight
+def does_fit(size, in_memory, capacity):
+    return size + sum(list(in_memory)[:8]) <= capacity

@@ -34,3 +34,13 @@
 
 # %% the first of nobody
 # = n_good / seconds => n_good * served[0][0] / served[0][0] / seconds
+
+# fails good_requests_are_counted_per_second
+
+# %% at least a second
+# = n_good / seconds => n_good / max(1, seconds)
+
+# fails both_limits_have_to_be_met good_requests_are_counted_per_second
+
+# %% requests with tpot 0 do not count
+# = further <= tpot_s => 0 < further <= tpot_s

@@ -51,3 +51,13 @@ return 1 - sum(map(sum, lengths)) / computed
 # %% all of nothing
 # - return 1 - sum(map(sum, lengths)) / computed if computed else 0.0
 return 1 - sum(map(sum, lengths)) / computed if computed else 1.0
+
+# fails each_batch_is_padded_to_its_own_longest
+
+# %% batches of one are left out
+# = for batch in batches => for batch in batches if len(batch) > 1
+
+# fails each_batch_is_padded_to_its_own_longest
+
+# %% equal batches once
+# = list(batch) for batch in batches => list(batch) for batch in set(map(tuple, batches))

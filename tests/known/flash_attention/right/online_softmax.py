@@ -27,7 +27,7 @@ def online_softmax(maximum, total, output, scores, values):
                 maximum[row] = score
             weight = torch.exp(score - maximum[row])
             total[row] += weight
-            output[row] += weight * value
+            output[row] += weight * value.float()
     return maximum, total, output
 
 # %% NumPy
@@ -47,6 +47,6 @@ def online_softmax(maximum, total, output, scores, values):
     lse = torch.logsumexp(scores, 1)
     level = torch.where(new == -torch.inf, 0.0, new)
     part = torch.exp(lse - level)
-    own = torch.where(lse[:, None] == -torch.inf, 0.0, torch.softmax(scores, 1)) @ values
+    own = torch.where(lse[:, None] == -torch.inf, 0.0, torch.softmax(scores, 1)) @ values.float()
     old = torch.exp(maximum - level)
     return new, old * total + part, old[:, None] * output + part[:, None] * own

@@ -88,3 +88,8 @@ Traffic = lambda reads, writes: (writes, reads)
 # - n_turns = ceil(n_rows / tile_kv)
 return flash_2_traffic(n_rows, head_dim, tile_kv)
 n_turns = 1
+
+# fails first_order_takes_a_turn_for_a_tile_not_full
+
+# %% wide tiles are refused
+# = n_turns = ceil(n_rows / tile_kv) => n_turns = ceil(n_rows / tile_kv) if tile_kv <= n_rows else 0

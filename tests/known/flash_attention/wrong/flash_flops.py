@@ -46,3 +46,8 @@ scores //= 2
 
 # %% turns rounded down
 # = ceil(n_rows / tile_kv) => n_rows // tile_kv
+
+# fails every_turn_merges_every_row
+
+# %% one turn has no merging
+# = n_turns * n_rows * (4 * head_dim + 7) => n_turns * n_rows * (4 * head_dim + 7) * (n_turns > 1)

@@ -49,3 +49,8 @@ if flash_1_traffic(n_rows, head_dim, tile_kv).reads < standard_traffic(n_rows, h
 
 # %% tiles that divide the rows alone
 # = range(1, n_rows + 1) => (n for n in range(1, n_rows + 1) if n_rows % n == 0)
+
+# fails the_least_tile_that_moves_less
+
+# %% up to 64
+# = range(1, n_rows + 1) => range(1, min(n_rows, 64) + 1)

@@ -53,13 +53,13 @@ return maximum, new_total, rescaled[:, None] * output + weights @ values.float()
 
 # %% the output is divided already
 # - return new_maximum, new_total, rescaled[:, None] * output + weights @ values.float()
-return new_maximum, new_total, (rescaled[:, None] * output + weights @ values) / new_total[:, None]
+return new_maximum, new_total, (rescaled[:, None] * output + weights @ values.float()) / new_total[:, None]
 
 # fails the_output_is_brought_to_the_new_maximum queries_without_keys_stay_as_they_were
 
 # %% the output is rescaled by the totals
 # - return new_maximum, new_total, rescaled[:, None] * output + weights @ values.float()
-return new_maximum, new_total, (total / new_total)[:, None] * output + weights @ values
+return new_maximum, new_total, (total / new_total)[:, None] * output + weights @ values.float()
 
 # fails large_scores_do_not_overflow
 
@@ -85,3 +85,20 @@ weights = scores.exp() / level.exp()[:, None]
 
 # %% weights without the maximum
 # = (scores - level[:, None]) => scores
+
+# fails the_maximum_is_that_of_each_query the_total_is_brought_to_the_new_maximum
+#   the_output_is_brought_to_the_new_maximum
+
+# %% values are not converted
+# = weights @ values.float() => weights @ values
+
+# fails the_maximum_is_that_of_each_query the_total_is_brought_to_the_new_maximum
+#   the_output_is_brought_to_the_new_maximum
+
+# %% squeezed output
+# = rescaled[:, None] * output + weights @ values.float() => (rescaled[:, None] * output + weights @ values.float()).squeeze(0)
+
+# fails queries_without_keys_stay_as_they_were
+
+# %% total of at least a little
+# = rescaled * total + weights.sum(dim=-1) => (rescaled * total + weights.sum(dim=-1)).clamp(min=1e-6)

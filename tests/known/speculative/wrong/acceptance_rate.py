@@ -24,7 +24,9 @@ n_examined = len(blocks) * max((b.n_drafted for b in blocks), default=0)
 # = block.examined => block.n_accepted + (block.n_drafted > 0)
 
 # %% whole blocks left out
-# = list(blocks) => [b for b in blocks if b.n_accepted < b.n_drafted]
+# - n_examined = sum(block.examined for block in blocks)
+blocks = [block for block in blocks if block.n_accepted < block.n_drafted]
+n_examined = sum(block.examined for block in blocks)
 
 # fails what_was_not_examined_does_not_count a_block_accepted_whole_has_no_rejected_token
 #   every_examined_token_weighs_the_same a_plain_step_examines_nothing

@@ -116,3 +116,31 @@ rng = torch.Generator().manual_seed(0)
 
 # %% the end of the text is left out
 # = text[len(prompt) :] => text[len(prompt) : len(text) - (text[-1] == eos)]
+
+# fails writing_ends_in_time
+
+# %% eos 0 is no eos
+# = text[-1] == eos => eos and text[-1] == eos
+
+# fails temperature_top_k_and_top_p_count
+
+# %% top_p only without top_k
+# = temperature, top_k, top_p), rng => temperature, top_k, top_p if top_k is None else None), rng
+
+# fails each_token_is_fed_once
+
+# %% the last token is fed if eos
+# - break
+target.feed(text[-1:])
+break
+
+# fails writing_ends_in_time
+
+# %% eos before the first
+# = while len(text) < len(prompt) + n_new => while text[-1] != eos and len(text) < len(prompt) + n_new
+
+# fails what_cannot_be_written_is_refused
+
+# %% the cached text counts as the prompt
+# - check_start(prompt, n_new, target)
+check_start(prompt, n_new, type("M", (), {"n_cached": lambda self: 0})())

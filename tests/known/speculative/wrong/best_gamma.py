@@ -14,8 +14,8 @@ return speedup(alpha, gamma, 0.0, target_s, verify_s(gamma)) if gamma else 1.0
 
 # fails the_fastest_gamma_is_found
 
-# %% no more than eight
-# = max_gamma + 1 => min(max_gamma, 8) + 1
+# %% no more than eight, and the last
+# = range(max_gamma + 1) => [*range(min(max_gamma, 8) + 1), max_gamma]
 
 # fails the_fastest_gamma_is_found each_gamma_has_its_own_verification
 #   a_worse_gamma_does_not_end_the_search the_search_ends_with_max_gamma
@@ -116,3 +116,13 @@ def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
 # %% any alpha
 # - return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
 return speedup(min(1, max(0, alpha)), gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
+
+# fails the_search_ends_with_max_gamma
+
+# %% default 32
+# = max_gamma: int = 64 => max_gamma: int = 32
+
+# fails the_search_ends_with_max_gamma
+
+# %% max_gamma 1 tries none
+# = range(max_gamma + 1) => range(max_gamma + 1 if max_gamma > 1 else 1)

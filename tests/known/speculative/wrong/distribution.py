@@ -138,3 +138,28 @@ largest = logits.amax(-1, keepdim=True)
 
 # %% NaN alone is refused
 # = not torch.isfinite(largest).all() => largest.isnan().any()
+
+# fails top_p_keeps_the_fewest_that_reach_it
+
+# %% top_p exactly reached keeps one more
+# = mass_before >= top_p => mass_before > top_p
+
+# fails half_precision_is_computed_in_single
+
+# %% whole numbers at temperature 0
+# = torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0) => torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0).long()
+
+# fails logits_without_a_largest_are_refused
+
+# %% one finite row is enough
+# = not torch.isfinite(largest).all() => not torch.isfinite(largest).any()
+
+# fails temperature_then_top_k_then_top_p
+
+# %% no temperature with top_k
+# = (logits - largest) / temperature => (logits - largest) / (temperature if top_k is None else 1)
+
+# fails a_forbidden_token_has_probability_zero
+
+# %% -inf gets a little
+# = torch.softmax((logits - largest) / temperature, dim=-1) => torch.softmax(((logits - largest) / temperature).clamp(min=-30), dim=-1)

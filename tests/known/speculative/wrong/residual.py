@@ -40,9 +40,6 @@
 
 # fails each_row_has_a_residual
 
-# %% one sum for all rows
-# = left.sum(-1, keepdim=True) => left.sum()
-
 # %% an equal row makes all of them equal
 # = mass > 0 => (mass > 0).all()
 
@@ -59,3 +56,22 @@ left = draft_probs.clamp(min=0)
 left = torch.where(mass > 0, left / mass, target_probs)
 target_probs.sub_(draft_probs)
 return left
+
+# fails each_row_has_a_residual equal_distributions_leave_the_target
+
+# %% one sum for all rows
+# = left.sum(-1, keepdim=True) => left.sum()
+
+# fails equal_distributions_leave_the_target
+
+# %% equal as a whole only
+# = torch.where(mass > 0, left / mass, target_probs) => target_probs if torch.equal(target_probs, draft_probs) else left / mass
+
+# fails both_distributions_stay_as_they_are
+
+# %% target in place if equal
+# - left = (target_probs - draft_probs).clamp(min=0)
+if torch.equal(target_probs, draft_probs):
+    draft_probs.zero_()
+    return target_probs
+left = (target_probs - draft_probs).clamp(min=0)

@@ -72,16 +72,6 @@ n_kept, token = verify(drafted, rows, target_probs, rng)
 if n_kept == len(drafted) > 0:
     token = sample(target_probs[-2], rng)
 
-# fails the_text_has_the_targets_law greedy_text_is_the_targets
-#   a_draft_may_have_nothing_to_propose
-
-# %% the bonus from the draft
-# - n_kept, token = verify(drafted, rows, target_probs, rng)
-n_kept, token = verify(drafted, rows, target_probs, rng)
-if n_kept == len(drafted) > 0:
-    more = draft.feed(drafted[-1:])[-1]
-    token = sample(distribution(more, temperature, top_k, top_p), rng)
-
 # fails the_text_has_the_targets_law the_text_ends_in_time one_target_call_verifies_a_block
 #   no_more_is_drafted_than_can_be_used no_model_is_fed_a_token_twice
 #   caches_hold_the_text_and_nothing_else every_block_is_reported greedy_text_is_the_targets
@@ -185,17 +175,6 @@ draft_probs.append(distribution(logits, temperature or 1.0, top_k, top_p))
 # %% the draft never gets the last token it proposed
 # = (text + drafted)[draft.n_cached() :] => [(text + drafted)[-1]]
 
-# fails caches_hold_the_text_and_nothing_else both_models_are_told_how_to_sample
-#   greedy_text_is_the_targets
-
-# %% the draft begins with the last token of the prompt
-# = (text + drafted)[draft.n_cached() :] => [(text + drafted)[-1]]
-
-# - draft.feed(text[:-1])
-
-# - draft.rewind(min(draft.n_cached(), len(text) - 1))
-draft.rewind(max(draft.n_cached() - len(drafted) + n_kept + 1, 0) if n_kept < len(drafted) else draft.n_cached())
-
 # fails no_model_is_fed_a_token_twice
 
 # %% the target is fed all again
@@ -286,9 +265,6 @@ blocks.append(Block(len(drafted), min(n_kept + 1, len(drafted)), len(text)))
 # = blocks.append(Block(len(drafted), n_kept, len(text))) => pass
 
 # fails a_draft_may_have_nothing_to_propose
-
-# %% a silent draft is drawn from
-# = torch.isneginf(logits).all() => False
 
 # %% a silent draft is given up for good
 # - if torch.isneginf(logits).all():
@@ -459,3 +435,62 @@ text += added
 text += cut_after([*drafted[:n_kept], token], eos)
 if blocks is not None:
     blocks[-1] = Block(len(drafted), n_kept, len(text))
+
+# fails the_text_has_the_targets_law greedy_text_is_the_targets a_draft_may_have_nothing_to_propose
+#   every_block_is_reported
+
+# %% the bonus from the draft
+# - n_kept, token = verify(drafted, rows, target_probs, rng)
+n_kept, token = verify(drafted, rows, target_probs, rng)
+if n_kept == len(drafted) > 0:
+    more = draft.feed(drafted[-1:])[-1]
+    token = sample(distribution(more, temperature, top_k, top_p), rng)
+
+# fails caches_hold_the_text_and_nothing_else both_models_are_told_how_to_sample
+#   greedy_text_is_the_targets one_target_call_verifies_a_block
+
+# %% the draft begins with the last token of the prompt
+# = (text + drafted)[draft.n_cached() :] => [(text + drafted)[-1]]
+
+# - draft.feed(text[:-1])
+
+# - draft.rewind(min(draft.n_cached(), len(text) - 1))
+draft.rewind(max(draft.n_cached() - len(drafted) + n_kept + 1, 0) if n_kept < len(drafted) else draft.n_cached())
+
+# fails a_draft_may_have_nothing_to_propose every_block_is_reported
+
+# %% a silent draft is drawn from
+# = torch.isneginf(logits).all() => False
+
+# fails both_models_are_told_how_to_sample
+
+# %% top_p only without top_k
+# - check_sampling(temperature, top_k, top_p)
+check_sampling(temperature, top_k, top_p)
+if top_k is not None:
+    top_p = None
+
+# fails every_block_is_reported
+
+# %% drafted is gamma
+# = Block(len(drafted), n_kept => Block(max(n_drafts, n_kept), n_kept
+
+# fails what_cannot_start_is_refused
+
+# %% smaller vocabularies are refused alone
+# - check_start(prompt, n_new, target, draft, gamma)
+check_start(prompt, n_new, target, None, gamma)
+check_start(prompt, n_new, draft, None, gamma)
+if draft.vocab_size < target.vocab_size:
+    raise ValueError
+
+# fails one_target_call_verifies_a_block
+
+# %% gamma at most 4
+# = gamma() if callable(gamma) else gamma, => gamma() if callable(gamma) else min(gamma, 4),
+
+# fails one_target_call_verifies_a_block
+
+# %% prompt fed token by token to the draft
+# - draft.feed(text[:-1])
+[draft.feed([t]) for t in text[:-1]]

@@ -61,3 +61,24 @@ return 1 - block_s / (expected_tokens(alpha, gamma) * target_s)
 
 # %% clamped
 # = expected_tokens(alpha, gamma) => expected_tokens(min(1, max(0, alpha)), max(0, gamma))
+
+# fails a_block_takes_its_drafts_and_one_verification
+
+# %% gamma 0 is refused
+# - block_s = gamma * draft_s + verify_s
+if gamma < 1:
+    raise ValueError
+block_s = gamma * draft_s + verify_s
+
+# fails a_block_takes_its_drafts_and_one_verification
+
+# %% the longer of verify and target
+# = + verify_s => + max(verify_s, target_s)
+
+# fails all_tokens_of_a_block_are_gained
+
+# %% alpha 1 refused
+# - block_s = gamma * draft_s + verify_s
+if alpha == 1:
+    raise ValueError
+block_s = gamma * draft_s + verify_s

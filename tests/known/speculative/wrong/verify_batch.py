@@ -82,3 +82,8 @@ def verify_batch(drafted, n_drafted, draft_probs, target_probs, rng=None):
         kept.append(n)
         after.append(source.choice(len(probs), p=probs / probs.sum()))
     return np.array(kept), np.array(after)
+
+# fails the_answer_is_one_whole_number_per_row
+
+# %% int32
+# = return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0] => return n_kept.int(), torch.multinomial(left, 1, generator=rng)[:, 0].int()
