@@ -23,6 +23,7 @@ EXCEPT = {
     r"\w+ len\((machine.peaks|unsaved|broken|dear|gammas)\)": "a record, or one setting",
     r"(Prefill|Decode)Loop (len\()?(setup|loads|workloads|kind)\b.*": "settings of servers: a loop "
         "does not read most of them, and checks of loops have capacities of their own",
+    r"(Prefill|Decode)Loop jobs\[\].n_input": "to a loop, a prompt of one token is one of two",
     r"time_runs len\(work_s\)": "one run, after one that warms up",
     r"leaves_launch_floor_at n_context": "a check plays the answer itself as the last length",
     r"slopes len\(.*\)": "one length has no slope; a check plays it",
@@ -31,6 +32,9 @@ EXCEPT = {
         "a life of several steps; checks play one block, a full cache and an empty one",
     r"(does_fit|transfer_s|Request) (size|in_memory\[\]|n_tokens|max_length)": "tokens of a prompt",
     r"(autoregressive|speculative) (draft|gammas\[\]|changes.*)": "no draft; one change each",
+    r"(Request|Bucket)Queue len\(.*\)": "several wait; checks take all, and ask an empty queue",
+    r"distribution logits\[\]": "any number",
+    r"(distribution|residual) len\(.*\)": "a row of the vocabulary, or several",
     r"acceptance_rate blocks\[\].source": "what is not looked at",
     r"standard_attention tile_\w+": "it has no tiles",
     r"flash_\w+ (n_rows|head_dim|wide|narrow|ragged)": "tiles that divide the rows, and others",

@@ -61,6 +61,7 @@ def _requests(rng: random.Random) -> list[RequestCase]:
     return [
         case(n_input, few(), 20 + few()),
         case(few(), few(), 10_000),
+        case(1, few(), 20 + few()),
         case(n_input, few(), 50, stops_after=3, eos=0),
         case(n_input, 4, 50, stops_after=4, eos=1),
         case(n_input, 10 + few(), few()),

@@ -121,6 +121,7 @@ def _paddings(rng: random.Random) -> Calls:
             call([batch(length, rng.randint(3, 8))]),
             call([batch(length, 2 * n), batch(2 * length, n)]),
             call([small, small, [2 * length]]),
+            call([[1], [1, 3]]),
         ],
         "batches_count_by_their_tokens": [
             call([small, [*small, *[length] * rng.randint(3, 9)]]),

@@ -92,6 +92,7 @@ def _distributions(rng: random.Random) -> list[DistributionCase]:
         case("ties", (low, *[low + 1] * 3), temperature=0.0),
         case("rows", tuple(logits() for _ in range(2)), temperature=hot),
         case("rows", tuple(logits() for _ in range(3)), temperature=0.0),
+        case("rows", (logits(),), temperature=hot),
         case("rows", tuple(tuple(logits() for _ in range(2)) for _ in range(3)), top_k=k),
         case("rows", tuple(tuple(logits() for _ in range(2)) for _ in range(2)), top_p=0.6),
         *(
@@ -137,6 +138,7 @@ def _residuals(rng: random.Random) -> list[ResidualCase]:
         *(case("generic", *one) for one in pairs[:2]),
         case("equal", same, same),
         case("rows", targets, drafts),
+        case("rows", targets[:1], drafts[:1]),
         case("rows", *zip(*blocks, strict=True)),
     ]
 
