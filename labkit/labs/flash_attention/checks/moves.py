@@ -1,6 +1,6 @@
 """What the checks of the attention functions expect of a run's moves, and of pairs of tiles."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from math import isclose
 
@@ -17,6 +17,8 @@ from labkit.labs.flash_attention.checks.runs import (
     seen_pairs,
 )
 from labkit.models.counted_memory import tiles
+
+EACH_STEP = "That is a store for each tile of keys. Store it once, after the inner loop."
 
 
 def expect_loads(student: Student, case: AttentionCase, exercise: str) -> None:
@@ -38,7 +40,9 @@ def expect_stores(student: Student, case: AttentionCase, exercise: str) -> None:
             got = watched.times("load", name)
             allowed = [each + 1 for each in loads if isclose(each, got, abs_tol=1e-9)]
             allowed = allowed or [each + 1 for each in loads]
-        _expect_times(watched, "store", name, allowed)
+        n_steps = len(list(tiles(case.n_rows, case.tile_kv))) if order.in_turns == "KV" else 0
+        facts = dict.fromkeys((n_steps, n_steps + 1), EACH_STEP) if n_steps > 2 else {}
+        _expect_times(watched, "store", name, allowed, facts)
 
 
 def _loads(watched: WatchedMemory, case: AttentionCase, exercise: str, name: str) -> list[float]:
@@ -69,14 +73,21 @@ def _turns_met(watched: WatchedMemory, case: AttentionCase) -> list[float]:
     return turns
 
 
-def _expect_times(watched: WatchedMemory, kind: str, name: str, allowed: list[float]) -> None:
+def _expect_times(
+    watched: WatchedMemory,
+    kind: str,
+    name: str,
+    allowed: list[float],
+    facts: Mapping[float, str] | None = None,
+) -> None:
     got = watched.times(kind, name)
     if any(isclose(got, each, abs_tol=1e-9) for each in allowed):
         return
     size = watched.memory.arrays[name].numel()
     verb = "loaded from" if kind == "load" else "stored in"
     ways = " or ".join(dict.fromkeys(_in_words(each, size) for each in allowed))
-    raise Wrong(f"how many numbers are {verb} {name}", expected=ways, got=_in_words(got, size))
+    what, why = f"how many numbers are {verb} {name}", (facts or {}).get(round(got, 9), "")
+    raise Wrong(what, expected=ways, got=_in_words(got, size), why=why)
 
 
 def _in_words(times: float, size: int) -> str:

@@ -124,8 +124,3 @@ key = next(i for i in self._buckets if self._buckets[i])
 
 # %% counts all that ever came
 # = sum(map(len, self._buckets.values())) => self._n_added
-
-# fails a_batch_is_one_bucket
-
-# %% sixtyfour buckets
-# = request["input_length"] // self._width => min(63, request["input_length"] // self._width)

@@ -236,8 +236,3 @@ alike = max(lengths) - min(lengths) <= server.tolerance and max(lengths) * len(l
 
 # %% max_length 64
 # = Request(fields, server.max_length) => Request(fields, 64)
-
-# fails the_store_is_never_exceeded
-
-# %% a storage of 0 is none
-# = stored = float("inf") if stored is None else stored => stored = stored or float("inf")

@@ -106,11 +106,6 @@ else:
 self.tokens.append(token)
 self.state = "prefill"
 
-# fails the_end_of_text_makes_it_done
-
-# %% eos 0 is no eos
-# = token == eos => (eos and token == eos)
-
 # fails every_token_is_kept_in_order the_last_allowed_token_makes_it_done
 
 # %% a token that came already is not kept again

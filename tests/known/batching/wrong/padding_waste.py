@@ -35,7 +35,7 @@ def padding_waste(batches):
     computed = sum(max(b) * len(b) for b in batches)
     return sum(max(b) - min(b) for b in batches) / computed if computed else 0.0
 
-# fails batches_count_by_their_tokens
+# fails batches_count_by_their_tokens each_batch_is_padded_to_its_own_longest
 
 # %% a mean of parts
 def padding_waste(batches):
@@ -56,8 +56,3 @@ return 1 - sum(map(sum, lengths)) / computed if computed else 1.0
 
 # %% batches of one are left out
 # = for batch in batches => for batch in batches if len(batch) > 1
-
-# fails each_batch_is_padded_to_its_own_longest
-
-# %% equal batches once
-# = list(batch) for batch in batches => list(batch) for batch in set(map(tuple, batches))

@@ -50,8 +50,3 @@ n_rows *= 4
 # - n_turns = ceil(n_rows / tile_q)
 return flash_1_traffic(n_rows, head_dim, tile_q)
 n_turns = 1
-
-# fails second_order_takes_a_turn_for_a_tile_not_full
-
-# %% padded last tile in writes
-# = writes=n_rows * head_dim + n_rows => writes=n_turns * tile_q * (head_dim + 1)

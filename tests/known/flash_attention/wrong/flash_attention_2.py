@@ -319,11 +319,6 @@ def flash_attention_2(memory: Memory, tile_q: int, tile_kv: int, is_causal: bool
 # %% L by rows of whole tiles
 # = memory.store("L", start, maximum + total.log()) => memory.store("L", start, maximum + total.log()) if stop - start == tile_q else None
 
-# fails flash_2_takes_large_scores
-
-# %% m begins at -1e4
-# = -torch.inf => -1e4
-
 # fails flash_2_fits_the_chip
 
 # %% tiles of keys of tile_q

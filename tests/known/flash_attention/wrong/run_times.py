@@ -41,8 +41,3 @@
 
 # %% half the sum if they overlap
 # = max(computing, moving) => (computing + moving) / 2
-
-# fails overlapping_work_takes_as_long_as_the_slower
-
-# %% equal times add
-# = max(computing, moving) => max(computing, moving) if computing != moving else 2 * moving

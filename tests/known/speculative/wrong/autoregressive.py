@@ -127,18 +127,6 @@ rng = torch.Generator().manual_seed(0)
 # %% top_p only without top_k
 # = temperature, top_k, top_p), rng => temperature, top_k, top_p if top_k is None else None), rng
 
-# fails each_token_is_fed_once
-
-# %% the last token is fed if eos
-# - break
-target.feed(text[-1:])
-break
-
-# fails writing_ends_in_time
-
-# %% eos before the first
-# = while len(text) < len(prompt) + n_new => while text[-1] != eos and len(text) < len(prompt) + n_new
-
 # fails what_cannot_be_written_is_refused
 
 # %% the cached text counts as the prompt

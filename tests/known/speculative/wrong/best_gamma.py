@@ -116,13 +116,3 @@ def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
 # %% any alpha
 # - return speedup(alpha, gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
 return speedup(min(1, max(0, alpha)), gamma, draft_s, target_s, verify_s(gamma)) if gamma else 1.0
-
-# fails the_search_ends_with_max_gamma
-
-# %% default 32
-# = max_gamma: int = 64 => max_gamma: int = 32
-
-# fails the_search_ends_with_max_gamma
-
-# %% max_gamma 1 tries none
-# = range(max_gamma + 1) => range(max_gamma + 1 if max_gamma > 1 else 1)

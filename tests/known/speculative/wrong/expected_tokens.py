@@ -52,8 +52,3 @@ return (1 - alpha ** (gamma + 1)) / (1 - alpha + 1e-8)
 
 # %% any gamma
 # = if gamma < 0: => if False:
-
-# fails what_is_no_probability_is_refused
-
-# %% alpha above 1.01
-# = 0 <= alpha <= 1 => -0.01 <= alpha <= 1.01

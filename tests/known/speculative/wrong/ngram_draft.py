@@ -90,28 +90,12 @@ if False:
 # %% a gamma of 0 is allowed
 # = if gamma < 1 or longest < 1: => if gamma < 0 or longest < 1:
 
-# fails the_earliest_place_counts
-
-# %% default 4
-# = longest: int = 3 => longest: int = 4
-
 # fails where_nothing_is_found_nothing_is_drafted
 
 # %% an empty text fails
 # - tokens = list(tokens)
 tokens = list(tokens)
 last = tokens[-1]
-
-# fails the_longest_match_comes_first
-
-# %% texts joined
-# - tokens = list(tokens)
-tokens = list(tokens)
-for n in range(min(longest, len(tokens) - 1), 0, -1):
-    for start in range(len(tokens) - n):
-        if "".join(map(str, tokens[start : start + n])) == "".join(map(str, tokens[-n:])):
-            return tokens[start + n : start + n + gamma]
-return []
 
 # fails what_followed_is_copied
 

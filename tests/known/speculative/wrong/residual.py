@@ -66,12 +66,3 @@ return left
 
 # %% equal as a whole only
 # = torch.where(mass > 0, left / mass, target_probs) => target_probs if torch.equal(target_probs, draft_probs) else left / mass
-
-# fails both_distributions_stay_as_they_are
-
-# %% target in place if equal
-# - left = (target_probs - draft_probs).clamp(min=0)
-if torch.equal(target_probs, draft_probs):
-    draft_probs.zero_()
-    return target_probs
-left = (target_probs - draft_probs).clamp(min=0)
