@@ -103,7 +103,7 @@ def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> N
     far, near = (case.ask(student, target, target.lerp(draft, by)) for by in (1.0, 1e-4))
     why = "Add no small number to the sum, and do not treat small differences as 0."
     what = "the residual of two distributions that hardly differ"
-    expect_tensor(near / near.sum(), far / far.sum(), what, why=why, tolerance=2e-2)
+    expect_tensor(near / near.sum(), far / far.sum(), what, why=why, tolerance=5e-3)
 
 
 @_residual("rows", hint="Use `sum(-1, keepdim=True)`.")
