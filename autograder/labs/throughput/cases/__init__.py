@@ -123,8 +123,7 @@ def _fits(rng: random.Random) -> dict[str, list[Call]]:
     lines = [
         call(lengths, on_line),
         call([lengths[i] for i in order], [on_line[i] for i in order]),
-        call([2, 9], [prefill_s + step_s, prefill_s + 8 * step_s]),
-        call([1, 2], [prefill_s, prefill_s + step_s]),
+        call([1, 9], [prefill_s, prefill_s + 8 * step_s]),
     ]
     return {
         "a_step_is_the_slope": lines,
