@@ -1,10 +1,9 @@
 """One act on marks, in a transaction of the caller's: who did what to which answers, and when."""
 
-import hashlib
 import sqlite3
 from datetime import UTC, datetime
 
-from autograder.desk.states import AnswerId, Entry, State, entries_of, write_state
+from autograder.desk.states import AnswerId, Entry, State, digest_of, entries_of, write_state
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
 
@@ -43,7 +42,7 @@ class NewTextError(ConflictError):
 
 def named(request: str, content: object) -> str:
     """A request's own name, with a digest of what it asks for."""
-    return f"{request}:{hashlib.sha256(repr(content).encode()).hexdigest()[:16]}"
+    return f"{request}:{digest_of(repr(content))}"
 
 
 def is_known(book: sqlite3.Connection, request: str) -> bool:

@@ -18,7 +18,7 @@ from autograder.builder.source import Lab, find_lab
 from autograder.desk.groups import Group, groups_of
 from autograder.desk.outputs import Output, outputs_of, pictures_beside
 from autograder.desk.rubric import Question, questions_of
-from autograder.desk.states import AnswerId
+from autograder.desk.states import AnswerId, digest_of
 from autograder.record.log import read_results
 from autograder.record.results import Result
 
@@ -48,7 +48,7 @@ class Answer:
         pictures = json.dumps(dict(self.pictures), sort_keys=True).encode()
         return f"{self.text} {hashlib.sha256(pictures).hexdigest()}"
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Changes with everything that a person reads of this answer."""
         return _digest([self.text, dict(self.pictures), dict(self.own), self.noted])
@@ -180,7 +180,7 @@ def _answer(name: str, key: AnswerId, question: Question, cells: Mapping[str, di
 
 
 def _digest(read: object) -> str:
-    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
+    return digest_of(json.dumps(read, sort_keys=True))
 
 
 def _source(cell: Mapping) -> str:

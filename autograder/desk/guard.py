@@ -85,12 +85,11 @@ class Guard:
         if person is None:
             return _refusal("Open the address that the command printed. It holds your token.")
         request.scope["person"] = person
-        if person.role != MARKER and request.url.path not in _FOR_READERS:
+        is_read = request.method in ("GET", "HEAD")
+        if person.role != MARKER and not (is_read and request.url.path in _FOR_READERS):
             return _refusal("You may only read the overview.")
-        if request.method in ("GET", "HEAD"):
+        if is_read:
             return None
-        if person.role != MARKER:
-            return _refusal("You may only read the overview.")
         return await self._form_refusal(request, person)
 
     async def _form_refusal(self, request: Request, person: TokenHolder) -> Response | None:

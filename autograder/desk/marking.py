@@ -1,6 +1,5 @@
 """Actions of the desk on a form: find its answers, and give them marks."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.groups import ALONE, BLANK, OWN, SAME, Group
 from autograder.desk.rubric import Question
 from autograder.desk.shares import Shares
-from autograder.desk.states import CurrentItem, State, points_of
+from autograder.desk.states import CurrentItem, State, digest_of, points_of
 from autograder.desk.store import MarkStore
 from autograder.errors import Refusal
 from autograder.record.marks import as_points
@@ -102,7 +101,7 @@ class Desk:
     def group_seen(self, sheet: AnswerSheet, group: Group) -> str:
         """A digest of the members of a group and of their texts."""
         texts = [(name, sheet.answers[name].digest) for name in group.members]
-        return hashlib.sha256(repr(texts).encode()).hexdigest()[:16]
+        return digest_of(repr(texts))
 
     def read_before(self, answer: Answer, seen: str) -> Answer | None:
         """The answer as a person read it, if it has changed since and is still known here.

@@ -34,6 +34,11 @@ _WAITING = """
 _ONE = " and submitted_assignment.student_id = ?"
 
 
+def digest_of(text: str) -> str:
+    """What a form carries to say which text its author saw."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 class AnswerId(NamedTuple):
     """Which answer: of which lab, question and student."""
 
@@ -64,7 +69,7 @@ class State:
     @property
     def digest(self) -> str:
         """Changes with everything that a person gave."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+        return digest_of(self.to_json())
 
     def seen_with(self, text: str) -> str:
         """What a person sees who has this mark and a text of this digest before them."""
