@@ -46,7 +46,7 @@ class Session:
     _n_starts: int = 0
     _spent_s: float = 0.0  # by the children before this one
     _own_cells_s: float = 0.0
-    _files: str | None = None
+    _files: str = ""  # a digest of what lies on the disk of a child for checks played again
 
     @property
     def spent_s(self) -> float:
@@ -77,7 +77,6 @@ class Session:
                 for name, exercise in places.items():
                     self._child.names_of = exercise
                     SteadyChannel(self._child, self._seen).look_at([name])
-            self._files = self._child.files_digest()
         except StudentEnded:
             self._restart(len(self.steps))
 
@@ -106,16 +105,17 @@ class Session:
         with self._child.deadline(self.limits.check_s):
             yield
 
-    def with_clean_files(self) -> bool:
-        """Whether the next fork finds the files that the cells have left, and nothing of a check's.
+    def is_ready_again(self) -> bool:
+        """Whether the next fork knows nothing of the checks that were played before.
 
-        What checks have written is gone in a fresh child. Where it cannot be told (see
-        processes.files_digest), they may have written something.
+        A fork could leave word in this child by a pipe, shared memory, a signal, its exit status
+        and more. So the first check that is played again gets a fresh child, and each after it a
+        fork of that one: it may learn of the checks before it, as in the one fork of them all.
+        Files that another check has left ask for one more fresh child.
         """
         if self._child is None or self.spent_s > self.limits.submission_s:
             return False
-        digest = self._child.files_digest()
-        if digest and digest == self._files:
+        if self._files and self._child.files_digest() == self._files:
             return True
         if self._n_starts > MAX_RESTARTS:
             return False
