@@ -6,6 +6,7 @@ from types import ModuleType
 
 from autograder.judging.ends import ChildDied, Overran, StudentEnded, UsedUp
 from autograder.judging.session import Session
+from autograder.judging.steady import Changed
 from labkit.bridge.student import Student
 from labkit.bridge.wire import WireError
 from labkit.checks.core import HIDDEN, Check, Finding, Wrong, play_check
@@ -76,7 +77,8 @@ class Playing:
             if len(findings) < len(plays):
                 check = plays[len(findings)].check
                 wrong = Wrong(str(ended), cause=_cause_of(ended))
-                findings.append(Finding.failed(check, wrong, HIDDEN))
+                finding = Finding.failed(check, wrong, HIDDEN)
+                findings.append(finding.without(f" ({ended.said})") if ended.said else finding)
                 if isinstance(ended, Overran):
                     self._silences.setdefault(check.exercise, []).append(str(ended))
         return findings
@@ -103,7 +105,8 @@ def _play(play: Play, student: Student, broken: list[str]) -> Finding:
     except StudentEnded:
         raise
     except WireError as error:
-        return Finding.failed(check, Wrong(f"{UNREADABLE}: {error}", cause=UNREADABLE))
+        finding = Finding.failed(check, Wrong(f"{UNREADABLE}: {error}", cause=UNREADABLE))
+        return finding if isinstance(error, Changed) else finding.without(f": {error}")
     except Exception as error:
         broken.append(
             f"our check {check.name} broke ({in_a_line(error)}); mark {check.exercise} by hand and "

@@ -8,12 +8,14 @@ checks are played in forks of that child.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from autograder.intake.steps import Step
 from autograder.judging.client import ZygoteHandle
 from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
+from autograder.judging.own_words import OwnWords
 from autograder.judging.reasons import error_of, needed_by_answers, why_unbound
 from autograder.judging.steady import SteadyChannel
 from autograder.judging.walled import CellResult, Child
@@ -76,7 +78,7 @@ class Session:
             with self._child.deadline(self.limits.check_s):
                 for name, exercise in places.items():
                     self._child.names_of = exercise
-                    SteadyChannel(self._child, self._seen).look_at([name])
+                    SteadyChannel(self._child, self._seen, self._words).look_at([name])
         except StudentEnded:
             self._restart(len(self.steps))
 
@@ -92,10 +94,15 @@ class Session:
         self._refuse_more()
         try:
             with self._child.forked():
-                return play(Student(SteadyChannel(self._child, self._seen)))
+                return play(Student(SteadyChannel(self._child, self._seen, self._words)))
         finally:
             if not self._child.alive:
                 self._restart(len(self.steps))
+
+    @cached_property
+    def _words(self) -> OwnWords:
+        texts = (data.decode(errors="replace") for data in self.files.values())
+        return OwnWords([*(step.source for step in self.steps), *texts])
 
     @contextmanager
     def deadline(self, exercise: str = "") -> Iterator[None]:

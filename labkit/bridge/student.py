@@ -116,7 +116,7 @@ class Proxy:
     def __len__(self) -> int:
         length = self._student.ask("length", self)
         if type(length) is not int or length < 0:
-            raise StudentError("TypeError", f"len() gave {length!r}, not a count")
+            raise StudentError("TypeError", f"len() gave {length!r:.40}, not a count")
         return length
 
     def __getitem__(self, index: Any) -> Any:
@@ -236,7 +236,7 @@ class Student:
         index, kind, _ = payload
         if type(index) is not int or not isinstance(kind, str):
             raise WireError("not a handle")
-        return Proxy(self, {"$handle": index}, _clean(kind[:80]))
+        return Proxy(self, {"$handle": index}, kind if _is_name(kind) else "object")
 
 
 def raised_by(student: Student) -> list[StudentError]:
@@ -300,7 +300,7 @@ def _student_error(reply: dict) -> Exception:
     if not isinstance(kind, str) or not isinstance(message, str) or not isinstance(lines, list):
         raise WireError("a reply is neither a value nor an error")
     if kind == "MissingName":
-        return MissingName(message)
+        return MissingName(message if _is_name(message) else "a name")
     kinds = reply.get("kinds")
     kinds = kinds[:MAX_KINDS] if isinstance(kinds, list) else []
     lines = tuple(_clean(str(line)[:200]) for line in lines[:MAX_TRACE_FRAMES])
@@ -309,6 +309,10 @@ def _student_error(reply: dict) -> Exception:
         *(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)), function),
         is_unwritten=reply.get("unwritten") is True,
     )
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= MAX_NAME_CHARS and text.isidentifier()
 
 
 def _clean(text: str) -> str:
