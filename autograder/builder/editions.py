@@ -19,11 +19,11 @@ from autograder.builder.notebooks import (
     to_bytes,
 )
 from autograder.builder.pages import pages, with_links
-from autograder.builder.signing import signature_of
 from autograder.builder.source import Lab, read_project
 from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel, packages_needed
 from autograder.files import zip_bytes
 from autograder.labs import part_of
+from autograder.signing import signature_of
 
 NOTEBOOK = "notebooks/{}.ipynb"  # below the address of a released course
 NOTE = """\

@@ -172,11 +172,11 @@ def release(
 @commands.command()
 def key() -> None:
     """Make the key that signs corrections of released labs; students' notebooks trust it alone."""
-    from autograder.builder.signing import make_key
+    from autograder.signing import make_key
 
     with refusals():
         typer.echo(f"{make_key()} signs what students' notebooks install. Publish it nowhere, and")
-        typer.echo("give a copy to whoever releases labs. Then run `autograder build`.")
+        typer.echo("give a copy to each person who releases labs. Then run `autograder build`.")
 
 
 @commands.command()

@@ -50,6 +50,12 @@ class StudentError(Exception):
         self.is_unwritten = is_unwritten
         self._kinds = kinds | {kind}
 
+    @property
+    def stop(self) -> str:
+        """Where the student's code stopped, without its values."""
+        where = f"at {self.lines[-1].partition(': ')[0]}" if self.lines else f"with {self.kind}"
+        return f"your code stopped {where}"
+
     def is_a(self, kind: str) -> bool:
         """Whether it is an instance of that class or of a derived one, as in `except`."""
         return kind in self._kinds

@@ -291,49 +291,40 @@ def play_check(
     applicable = [(i, case) for i, case in enumerate(cases) if check.applies_to(case)]
     if not applicable:
         raise ValueError(f"no case for the check {check.name} of {check.exercise}")
+
+    def shown(finding: Finding, case: Any) -> Finding:
+        if not hidden or getattr(case, "is_own", False):
+            return finding
+        for error in raised_by(student):
+            finding = finding.without(str(error), error.kind)
+        return finding
+
     raised_by(student).clear()
     for i, case in applicable:
-        finding = _finding(check, student, case, i, hidden, right, why_missing)
-        if finding is not None:
-            is_secret = hidden and not getattr(case, "is_own", False)
-            return _without_texts(finding, raised_by(student)) if is_secret else finding
-    return Finding(check, "passed")
-
-
-def _finding(
-    check: Check,
-    student: Student,
-    case: Any,
-    i: int,
-    hidden: bool,
-    right: Any,
-    why_missing: Callable[[str], str],
-) -> Finding | None:
-    """What is found on one case; None if all is right."""
-    try:
-        _play(check, student, case, right)
-    except OnlyRead as read:
-        return Finding(check, "read", str(read))
-    except Unfinished as unfinished:
-        return Finding(check, "todo", str(unfinished))
-    except NotJudged as reason:
-        return Finding.unjudged(check, reason.what)
-    except Undecided as reason:
-        return Finding.undecided(check, reason.sentences().rstrip("."))
-    except MissingName as missing:
-        return Finding(check, "todo", why_missing(str(missing)))
-    except StudentError as error:
-        if error.is_unwritten:
-            return Finding(check, "todo", _what_is_to_do(check.exercise, error))
-        if error not in raised_by(student):
+        try:
+            _play(check, student, case, right)
+        except OnlyRead as read:
+            return Finding(check, "read", str(read))
+        except Unfinished as unfinished:
+            return Finding(check, "todo", str(unfinished))
+        except NotJudged as reason:
+            return shown(Finding.unjudged(check, reason.what), case)
+        except Undecided as reason:
+            return shown(Finding.undecided(check, reason.sentences().rstrip(".")), case)
+        except MissingName as missing:
+            return Finding(check, "todo", why_missing(str(missing)))
+        except StudentError as error:
+            if error.is_unwritten:
+                return Finding(check, "todo", _what_is_to_do(check.exercise, error))
             raised_by(student).append(error)
-        place = _place_of(case, hidden)
-        return Finding.failed(check, _raised(error), place, i, stop_of(error))
-    except Wrong as wrong:
-        return Finding.failed(check, wrong, _place_of(case, hidden), i, _last_stop(student))
-    except NoValue as error:
-        return Finding.failed(check, Wrong(str(error)), _place_of(case, hidden), i)
-    return None
+            place = _place_of(case, hidden)
+            return shown(Finding.failed(check, _raised(error), place, i, error.stop), case)
+        except Wrong as wrong:
+            place, stop = _place_of(case, hidden), _last_stop(student)
+            return shown(Finding.failed(check, wrong, place, i, stop), case)
+        except NoValue as error:
+            return Finding.failed(check, Wrong(str(error)), _place_of(case, hidden), i)
+    return Finding(check, "passed")
 
 
 def _play(check: Check, student: Student, case: Any, right: Any) -> None:
@@ -376,23 +367,10 @@ def _raised(error: StudentError) -> Wrong:
     return Wrong(f"{RAISED} {error}{line}", cause=f"{RAISES} {error.kind}")
 
 
-def stop_of(error: StudentError) -> str:
-    """Where the student's code stopped, without its values."""
-    where = f"at {error.lines[-1].partition(': ')[0]}" if error.lines else f"with {error.kind}"
-    return f"your code stopped {where}"
-
-
-def _without_texts(finding: Finding, raised: Sequence[StudentError]) -> Finding:
-    """The finding that shows the kinds of exceptions alone."""
-    for error in raised:
-        finding = finding.without(str(error), error.kind)
-    return finding
-
-
 def _last_stop(student: Student) -> str:
     """The last stop of the student's code that a check saw before it said no; "" if it saw none."""
     raised = raised_by(student)
-    return stop_of(raised[-1]) if raised else ""
+    return raised[-1].stop if raised else ""
 
 
 def _place_of(case: Any, hidden: bool) -> str:

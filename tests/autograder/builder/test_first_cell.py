@@ -15,11 +15,11 @@ from student_venv import Environment, first_cell, unpack
 from autograder import places
 from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import repository_cell
-from autograder.builder.signing import key_file, make_key, signature_of
 from autograder.builder.site import write_site
 from autograder.builder.source import read_course, read_labs
 from autograder.builder.wheel import code_files
 from autograder.places import REPOSITORY
+from autograder.signing import key_file, make_key, signature_of
 
 LABS = read_labs()
 FIRST, SECOND = LABS[:2]
