@@ -48,6 +48,7 @@ class Session:
     _n_starts: int = 0
     _spent_s: float = 0.0  # by the children before this one
     _own_cells_s: float = 0.0
+    _cells_s: float = 0.0  # of all cells
     _files: str = ""  # a digest of what lies on the disk of a child for checks played again
 
     @property
@@ -66,6 +67,7 @@ class Session:
                 self._tell(f"{_cell(step)} did not run: {reason}")
             else:
                 self._run_step(position, step)
+        self._cells_s = self.spent_s
 
     def look_at(self, places: Mapping[str, str]) -> None:
         """See what these answers are, before anything of the student's is called.
@@ -118,13 +120,15 @@ class Session:
         A fork could leave word in this child by a pipe, shared memory, a signal, its exit status
         and more. So the first check that is played again gets a fresh child, and each after it a
         fork of that one: it may learn of the checks before it, as in the one fork of them all.
-        Files that another check has left ask for one more fresh child.
+        Files that another check has left ask for one more fresh child. There is none if the cells
+        have taken so long that the submission's time would not last for them and a check.
         """
         if self._child is None or self.spent_s > self.limits.submission_s:
             return False
         if self._files and self._child.files_digest() == self._files:
             return True
-        if self._n_starts > MAX_RESTARTS:
+        ends_s = self.spent_s + self._cells_s + self.limits.check_s
+        if self._n_starts > MAX_RESTARTS or ends_s > self.limits.submission_s:
             return False
         self._restart(len(self.steps))
         if self._child is not None:

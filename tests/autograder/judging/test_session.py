@@ -392,6 +392,15 @@ def test_a_check_that_is_played_again_knows_nothing_of_the_checks_after_it(run, 
     assert [finding.status for finding in found] == ["passed", "failed", "passed"]
 
 
+def test_cells_that_take_long_do_not_run_again_for_a_check_that_failed(run):
+    limits = replace(LIMITS, submission_s=1)
+    session = run("import time\ntime.sleep(0.5)\ndef fails(): return 1 // 0", limits=limits)
+    found = Playing(session, []).play_all(plays_of(2, "fails"))
+    assert [finding.status for finding in found] == ["failed", "failed"]
+    assert session.problems == []
+    assert session._n_starts == 1
+
+
 def test_an_answer_that_a_fresh_process_has_otherwise_keeps_its_first_verdict(run):
     session = run("import time\nmeasured = time.perf_counter()\ndef spoils(): pass")
     session.look_at({"measured": ""})
