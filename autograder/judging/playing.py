@@ -13,6 +13,7 @@ from labkit.checks.core import HIDDEN, Check, Finding, Wrong, play_check
 from labkit.checks.unjudged import ENDLESS, EXITS
 
 MAX_SILENCES = 2
+VERDICTS = ("passed", "failed", "unjudged")
 UNREADABLE = "your code returned what cannot be read"
 
 
@@ -53,8 +54,8 @@ class Playing:
             failed = finding.status == "failed" and i not in alone
             if failed and not self._has_ended(plays[i]) and self._session.is_ready_again():
                 again = self._in_fork([plays[i]])[0]
-                is_read = not (again.is_undecided or again.cause == UNREADABLE)
-                findings[i] = again if is_read else finding
+                is_verdict = again.status in VERDICTS and again.cause != UNREADABLE
+                findings[i] = again if is_verdict else finding
         return findings
 
     def _in_fork(self, plays: list[Play]) -> list[Finding]:
