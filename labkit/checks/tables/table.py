@@ -146,7 +146,8 @@ class CallTable(Checks):
             others = [each for each in firsts.values() if each.result != row.result]
             return others if is_nothing or is_one else []
 
-        return [replace(row, beside=tuple(beside(row.kind, row))) for row in found]
+        among = (*self.open_cases, *found)
+        return [replace(row, beside=tuple(beside(row.kind, row)), among=among) for row in found]
 
     def _play(self, claim: Claim, student: Student, row: Row) -> None:
         if callable(claim.relative):
@@ -206,14 +207,15 @@ class CallTable(Checks):
 
     def _cause(self, claim: Claim, student: Student, row: Row) -> str:
         """The sentences about the slips that give all that the student's function gives."""
-        if claim.slips and (why := self._fitting(claim, student, [*claim.rows, row], claim.slips)):
+        own = [each for each in row.among if each.kind == claim.name]
+        if claim.slips and (why := self._fitting(claim, student, [*own, row], claim.slips)):
             return why
         if row.is_refused:
             return ""
-        every = [each for each in self.open_cases if each.gives_something]
-        own = [each for each in every if each.kind == claim.name]
-        probes = [each.gives(None) for each in self.probes]
-        for rows in [probes] if probes else [every, own]:
+        every = [each for each in row.among if each.gives_something]
+        own = [each for each in own if each.gives_something]
+        probes = [*[each.gives(None) for each in self.probes], *own]
+        for rows in [probes] if self.probes else [every, own]:
             for slips in self.slips:
                 if why := self._fitting(replace(claim, of=None), student, [*rows, row], slips):
                     return why

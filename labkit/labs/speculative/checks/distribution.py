@@ -10,7 +10,7 @@ from torch import Tensor
 
 from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, show
+from labkit.checks.compare import expect_equal, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.checks.tensors import expect_tensor, expect_unchanged, slip_in_tensors, tensor_in
@@ -70,14 +70,30 @@ class DistributionCase:
     ) -> Tensor:
         """Raise Wrong unless the student finds these probabilities; returns them.
 
-        slips: name the mistake of `SLIPS` that gives what the student's function gives.
+        slips: name the mistakes of `SLIPS` that give what the student's function gives.
         """
         got = self.ask(student)
         expected = torch.tensor(self.expected, dtype=torch.float64)
         if slips:
-            why = OVERFLOW if got.isnan().any() else slip_in_tensors(got, SLIPS, self, within=1e-5)
+            why = joined(self.fitting(student))
         expect_tensor(got, expected, "the probabilities", why=why, tolerance=tolerance)
         return got
+
+    def fitting(self, student: Student) -> list[str]:
+        """The sentences of the slips that give what the student gives, here and in open cases."""
+        fitting = list(SLIPS)
+        alike = [each for each in OPEN_CASES["distribution"] if each.kind == self.kind]
+        for case in (self, *alike) if fitting else ():
+            got = case.ask(student)
+            fitting = [
+                one for one in fitting if slip_in_tensors(got, {one: SLIPS[one]}, case, within=1e-5)
+            ]
+        return fitting
+
+    def overflowing(self) -> Tensor:
+        """The probabilities if `exp` gets the logits as they are."""
+        powers = (self.tensor().float() / self.temperature).exp()
+        return powers / powers.sum(-1, keepdim=True)
 
     def cut(
         self, *, over: float | None = None, scaled: bool = True, reached: bool = True
@@ -94,18 +110,20 @@ class DistributionCase:
         return kept / kept.sum(-1, keepdim=True) if scaled else kept
 
 
-OVERFLOW = "`exp` gives infinity here. Use `torch.softmax`, or subtract the largest logit first."
 SLIPS = {  # what known mistakes give, by what is said of them
     "Divide the logits by the temperature before the softmax.": lambda case: case.cut(over=1),
     "The logits are multiplied by the temperature. Divide them by it.": (
         lambda case: case.cut(over=1 / case.temperature)
     ),
     "The temperature divides the logits, not the probabilities.": (
-        lambda case: case.cut(over=1, scaled=False) / case.temperature
+        lambda case: case.cut(over=1) / case.temperature
     ),
     "Divide the kept probabilities by their sum.": lambda case: case.cut(scaled=False),
     "The token with which the sum reaches top_p is kept, too.": (
         lambda case: case.cut(reached=False)
+    ),
+    "`exp` gives infinity here. Use `torch.softmax`, or subtract the largest logit first.": (
+        DistributionCase.overflowing
     ),
 }
 
@@ -169,7 +187,11 @@ def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase)
     """Of equally likely tokens, those with the smaller index are kept."""
     kept = (case.ask(student) > 1e-6).nonzero().flatten().tolist()
     wanted = [token for token, share in enumerate(case.expected) if share > 0]
-    why = "Of equal logits, take those with the smaller index." * (len(kept) >= len(wanted))
+    least = min(case.logits[token] for token in wanted)
+    of_them = [token for token, logit in enumerate(case.logits) if logit >= least]
+    why = "All tokens with these logits are kept." if kept == of_them else ""
+    if len(kept) == len(wanted) and set(kept) <= set(of_them):
+        why = "Of equal logits, take those with the smaller index."
     expect_equal(kept, wanted, "the tokens that are kept", why=why)
 
 
@@ -180,7 +202,8 @@ def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None
     rows = [case.ask(student, row) for row in logits.flatten(0, -2)]
     got = case.ask(student)
     fact = "Here all rows together sum to 1. " * math.isclose(got.sum(), 1, rel_tol=1e-4)
-    why = f"{fact}Sum, sort and compare over the last dimension only."
+    is_of_rows = not any(row.isnan().any() for row in rows)
+    why = f"{fact}Sum, sort and compare over the last dimension only." * is_of_rows
     expected = torch.stack(rows).double().reshape(logits.shape)
     expect_tensor(got, expected, "the probabilities", why=why)
 

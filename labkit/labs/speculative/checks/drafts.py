@@ -29,41 +29,77 @@ class LookupCase:
         longest = "" if self.longest is None else f", longest {self.longest}"
         return f"the text {list(self.tokens)}, gamma {self.gamma}{longest}"
 
-    def expect(self, student: Student, why: str = "") -> None:
-        """Raise Wrong unless the student drafts these tokens."""
+    def ask(self, student: Student) -> Any:
+        """What the student drafts."""
         longest = () if self.longest is None else (self.longest,)
-        got = student.ngram_draft(list(self.tokens), self.gamma, *longest)
-        if isinstance(got, list) and got in self.with_match():
-            why = "The match itself is copied. Begin after its last token."
-        elif self.is_within(got):
-            why = "The copy begins after all tokens of the match, and has gamma tokens."
-        elif self.n_agreeing(got) > (self.longest or 3):
-            why = "More than `longest` tokens were compared: the tokens before it agree, too."
-        expect_equal(got, list(self.drafted), "the drafted tokens", why=why)
+        return student.ngram_draft(list(self.tokens), self.gamma, *longest)
 
-    def with_match(self) -> list[list[int]]:
-        """The tokens copied from the found places on, instead of from the tokens after them."""
+    def expect(self, student: Student, why: str = "") -> None:
+        """Raise Wrong unless the student drafts these tokens. why: where nothing else is seen."""
+        got, right = self.ask(student), list(self.drafted)
+        if isinstance(got, list) and got:
+            why = self.what_is_copied(got)
+        if isinstance(got, list) and got != right and compares_more(student, self):
+            why = "More than `longest` tokens were compared: the tokens before it agree, too."
+        expect_equal(got, right, "the drafted tokens", why=why)
+
+    def what_is_copied(self, got: list) -> str:
+        """What is seen of a wrong copy: where it begins and ends, and what agrees before it."""
+        text, right, n = list(self.tokens), list(self.drafted), len(self.drafted)
+        if not n:
+            return "Nothing matches, so there is nothing to copy."
+        agree = {i: agreeing(text, i) for i in range(1, len(text)) if text[i : i + len(got)] == got}
+        if got[:n] == right:
+            return MORE if n == self.gamma else "The copy ends where the text ends."
+        if any(text[i : i + len(got)] == got for i in self.places_of_match()):
+            return "The match itself is copied. Begin after its last token."
+        if len(agree) != 1:
+            return ""
+        ((place, n_same),) = agree.items()
+        n_most = min(agreeing(text, text.index(right[0])), self.longest or LONGEST)
+        if n_same and n_same < n_most:
+            return f"They follow a match of length {n_same}. There is one of length {n_most}."
+        is_later = n_same >= n_most and place > text.index(right[0])
+        return "There are several matches of this length. Take the first." * is_later
+
+    def places_of_match(self) -> list[int]:
+        """The places of the tokens that match, before those that are to be copied."""
         text, n = list(self.tokens), len(self.drafted)
         after = [i for i in range(1, len(text)) if n and text[i : i + n] == list(self.drafted)]
-        starts = [i - m for i in after for m in range(1, i + 1) if text[i - m : i] == text[-m:]]
-        return [text[i : i + self.gamma] for i in starts]
+        return [i - m for i in after for m in range(1, i + 1) if text[i - m : i] == text[-m:]]
 
-    def is_within(self, got: Any) -> bool:
-        """Whether there are more tokens before these, or after them."""
-        n, right = len(self.drafted), list(self.drafted)
-        is_longer = isinstance(got, list | tuple) and len(got) > n > 0
-        return is_longer and right in (list(got[:n]), list(got[-n:]))
-
-    def n_agreeing(self, got: Any) -> int:
-        """How many tokens before what was copied are the same as those at the end of the text."""
-        text, n = list(self.tokens), 0
-        start = text.index(got[0]) if isinstance(got, list) and got and got[0] in text else 0
-        while n < start and text[start - n - 1] == text[-n - 1]:
-            n += 1
-        return n
+    def found(self, longest: int) -> list[int]:
+        """What is drafted if so many tokens are looked for first."""
+        text = list(self.tokens)
+        for n in range(min(longest, len(text) - 1), 0, -1):
+            for i in range(len(text) - n):
+                if text[i : i + n] == text[-n:]:
+                    return text[i + n : i + n + self.gamma]
+        return []
 
 
-REPEATED = LookupCase("copy", (4, 2, 5, 1, 4, 2, 5), gamma=1, drafted=(1,))
+MORE = "More tokens than gamma are copied."
+LONGEST = 3  # the default
+
+
+def agreeing(text: list[int], place: int) -> int:
+    """How many tokens before a place are the same as those at the end of the text."""
+    n = 0
+    while n < place and text[place - n - 1] == text[-n - 1]:
+        n += 1
+    return n
+
+
+def compares_more(student: Student, case: LookupCase) -> bool:
+    """Whether more than `longest` tokens are looked for, in this and in all open cases."""
+    cases = (case, *OPEN_CASES["ngram_draft"])
+    return any(
+        all(each.ask(student) == each.found((each.longest or LONGEST) + more) for each in cases)
+        for more in (1, len(case.tokens))
+    )
+
+
+REPEATED = LookupCase("copy", (4, 2, 5, 1, 9, 4, 2, 5), gamma=1, drafted=(1,))
 
 
 _lookup = partial(check, "ngram_draft", gate=True)
@@ -78,9 +114,7 @@ def what_followed_is_copied(student: Student, case: LookupCase) -> None:
 @_lookup("longest", hint="Look for `longest` tokens first.")
 def the_longest_match_comes_first(student: Student, case: LookupCase) -> None:
     """A match of `longest` tokens is preferred to a shorter match."""
-    case.expect(
-        student, "Look for `longest` tokens first, and for fewer only if they are not found."
-    )
+    case.expect(student)
 
 
 @_lookup("shorter", hint="Try `longest` tokens, then one less, and so on down to 1.")
@@ -92,7 +126,7 @@ def fewer_tokens_are_looked_for_then(student: Student, case: LookupCase) -> None
 @_lookup("earliest", hint="Search from the start of the text, and take the first match.")
 def the_earliest_place_counts(student: Student, case: LookupCase) -> None:
     """Of several matches the earliest one counts."""
-    case.expect(student, "There are several matches of this length. Take the first.")
+    case.expect(student)
 
 
 @_lookup("end", hint="Slicing past the end of a list is fine: it gives fewer tokens.")
