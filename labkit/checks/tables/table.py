@@ -215,7 +215,7 @@ class CallTable(Checks):
         every = [each for each in row.among if each.gives_something]
         own = [each for each in own if each.gives_something]
         probes = [*[each.gives(None) for each in self.probes], *own]
-        for rows in [probes] if self.probes else [every, own]:
+        for rows in [probes] if self.probes else [every, own][: len(own)]:  # one row is no proof
             for slips in self.slips:
                 if why := self._fitting(replace(claim, of=None), student, [*rows, row], slips):
                     return why
