@@ -142,10 +142,14 @@ def _turns(student: Student, case: BucketCase) -> list[list[int]]:
     return _batches(student, case, 1 if case.kind == "turns" else len(case.lengths))
 
 
+SIZES = ("the fullest", "the emptiest")
+
+
 def _why_that_bucket(student: Student, case: BucketCase) -> str:
     """By which wrong rule the next bucket is chosen, each time, here and where rules differ."""
     rules: dict[str, Callable[[BucketCase, set[int]], int]] = {
         "the fullest": lambda case, waiting: max(Counter(map(case.bucket, waiting)).values()),
+        "the emptiest": lambda case, waiting: min(Counter(map(case.bucket, waiting)).values()),
         "that of the shortest prompts": lambda case, waiting: min(map(case.bucket, waiting)),
         "that of the longest prompts": lambda case, waiting: max(map(case.bucket, waiting)),
         "that of the newest request": lambda case, waiting: case.bucket(max(waiting)),
@@ -159,7 +163,7 @@ def _why_that_bucket(student: Student, case: BucketCase) -> str:
             fitting = [
                 name
                 for name in fitting
-                if rules[name](each, waiting) == (size if name == "the fullest" else taken)
+                if rules[name](each, waiting) == (size if name in SIZES else taken)
             ]
             waiting -= set(batch)
     return joined(f"Each time the bucket is {name}." for name in fitting)
