@@ -19,9 +19,9 @@
 
 A row is a call and its result: a value, or the class of an exception. Hidden rows are calls alone;
 the reference answer gives their results. The message about a wrong result names a slip if the slip
-gives all that the student's function gives: for the row itself, and for the probes. Without probes
-the other open rows take their place: all of the table, or else those of the claim. A function of
-slips with a parameter `right` gets the right result as well; probes have none.
+gives all that the student's function gives: for all rows, open and hidden, of the table, or else of
+the claim. With probes it is for these and the rows of the claim. A function of slips with a
+parameter `right` gets the right result as well; probes have none.
 
 No constant passes a claim. If all its rows give the same, or nothing (0, False, None, an empty
 list, an exception), it is judged only if a call of another claim gives something else.
