@@ -35,7 +35,7 @@ REGIONS = (
     "forward_sixteen",
 )
 ROLES = {"small": "sweep-small", "medium": "sweep-medium", "older": "sweep-older"}
-ONE_LAYER = "These are the limits if a pass launches one layer. It launches all of them."
+ONE_LAYER = "These are the limits if a pass launches one layer. Each layer is launched."
 CLEAR = 1.5  # limits whose times are closer than this are both accepted
 
 _which = partial(check, "which_limit")
