@@ -88,10 +88,7 @@ def call(*args: Any, **kwargs: Any) -> Call:
 
 @dataclass(frozen=True)
 class Row:
-    """A call and its result. kind: the claim it belongs to; beside: rows to compare it with.
-
-    among: all rows that are played with it, and the open ones; a cause has to fit them.
-    """
+    """A call and its result. kind: its claim; beside: to compare with; among: all played rows."""
 
     call: Call
     result: Any

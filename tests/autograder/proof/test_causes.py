@@ -34,7 +34,7 @@ NEIGHBOURS = [
     ("speculative", "ngram_draft", "[start + n : start + n + gamma]",
      "[start + n + 1 : start + n + 1 + gamma]", "expected", "Take the first"),
     ("speculative", "ngram_draft", "start + n + gamma]", "start + n + gamma + 1]",
-     "More tokens than gamma are copied", "match itself"),
+     "More tokens are copied than gamma", "match itself"),
     ("speculative", "residual", "target_probs - draft_probs",
      "target_probs.half() - draft_probs.half()", "the residual; expected", "differences count as"),
     ("speculative", "verify", "if not uniform", "if i == 0 and not uniform",

@@ -75,25 +75,25 @@ class DistributionCase:
         got = self.ask(student)
         expected = torch.tensor(self.expected, dtype=torch.float64)
         if slips:
-            why = joined(self.fitting(student))
+            why = self.cause(student, expected)
         expect_tensor(got, expected, "the probabilities", why=why, tolerance=tolerance)
         return got
 
-    def fitting(self, student: Student) -> list[str]:
+    def cause(self, student: Student, expected: Tensor) -> str:
         """The sentences of the slips that give what the student gives, here and in open cases."""
-        fitting = list(SLIPS)
-        alike = [each for each in OPEN_CASES["distribution"] if each.kind == self.kind]
-        for case in (self, *alike) if fitting else ():
-            got = case.ask(student)
-            fitting = [
-                one for one in fitting if slip_in_tensors(got, {one: SLIPS[one]}, case, within=1e-5)
-            ]
-        return fitting
+        if torch.allclose(self.ask(student).double(), expected, atol=1e-6):
+            return ""
+        cases = [self, *(each for each in OPEN_CASES["distribution"] if each.kind == self.kind)]
+        given = [(each.ask(student), each) for each in cases]
+        return joined(
+            text
+            for text, slip in SLIPS.items()
+            if all(slip_in_tensors(got, {text: slip}, each, within=1e-5) for got, each in given)
+        )
 
-    def overflowing(self) -> Tensor:
-        """The probabilities if `exp` gets the logits as they are."""
-        powers = (self.tensor().float() / self.temperature).exp()
-        return powers / powers.sum(-1, keepdim=True)
+    def powers(self) -> Tensor:
+        """What `exp` gives for the logits as they are."""
+        return (self.tensor().float() / self.temperature).exp()
 
     def cut(
         self, *, over: float | None = None, scaled: bool = True, reached: bool = True
@@ -123,7 +123,7 @@ SLIPS = {  # what known mistakes give, by what is said of them
         lambda case: case.cut(reached=False)
     ),
     "`exp` gives infinity here. Use `torch.softmax`, or subtract the largest logit first.": (
-        DistributionCase.overflowing
+        lambda case: case.powers() / case.powers().sum(-1, keepdim=True)
     ),
 }
 
@@ -186,11 +186,8 @@ def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase)
     """Of equally likely tokens, those with the smaller index are kept."""
     kept = (case.ask(student) > 1e-6).nonzero().flatten().tolist()
     wanted = [token for token, share in enumerate(case.expected) if share > 0]
-    least = min(case.logits[token] for token in wanted)
-    of_them = [token for token, logit in enumerate(case.logits) if logit >= least]
-    why = "All tokens with these logits are kept." if kept == of_them else ""
-    if len(kept) == len(wanted) and set(kept) <= set(of_them):
-        why = "Of equal logits, take those with the smaller index."
+    logits = [sorted(case.logits[token] for token in tokens) for tokens in (kept, wanted)]
+    why = "Of equal logits, take those with the smaller index." * (logits[0] == logits[1])
     expect_equal(kept, wanted, "the tokens that are kept", why=why)
 
 
@@ -201,8 +198,7 @@ def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None
     rows = [case.ask(student, row) for row in logits.flatten(0, -2)]
     got = case.ask(student)
     fact = "Here all rows together sum to 1. " * math.isclose(got.sum(), 1, rel_tol=1e-4)
-    is_of_rows = not any(row.isnan().any() for row in rows)
-    why = f"{fact}Sum, sort and compare over the last dimension only." * is_of_rows
+    why = f"{fact}Sum, sort and compare over the last dimension only." * (not got.isnan().any())
     expected = torch.stack(rows).double().reshape(logits.shape)
     expect_tensor(got, expected, "the probabilities", why=why)
 

@@ -82,16 +82,6 @@ def block_slips(
     return {text: target_s / block_s for text, block_s in times_s.items()}
 
 
-def gain_slips(
-    alpha: float, gamma: int, draft_s: float, target_s: float, verify_s: float, right: float
-) -> dict[str, float]:
-    """The speedup, divided by that with alpha 0, if the tokens per block are a known mistake."""
-    return {
-        "Multiply by the tokens per block, from `expected_tokens`.": 1.0,
-        **token_slips(alpha, gamma, right),
-    }
-
-
 def cut_slips(
     alpha: float, gamma: int, draft_s: float, target_s: float, verify_s: float
 ) -> dict[str, float]:
@@ -124,7 +114,7 @@ speedup = CallTable(
             hint="Multiply by the tokens of a block, from `expected_tokens`.",
             of=lambda f, alpha, *others: f(alpha, *others) / f(0.0, *others),
             what="the speedup, divided by that with alpha 0",
-            slips=gain_slips,
+            slips=lambda *_: {"Multiply by the tokens per block, from `expected_tokens`.": 1.0},
             relative=2 * SINGLE_PRECISION,
             rows=[
                 call(0.8, 5, 0.1, 2.0, 1.6).gives(3.68928),

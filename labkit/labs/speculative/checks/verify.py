@@ -5,7 +5,7 @@ looks at one part of them, given what the student's code does in the others: a w
 no wrong residual.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -48,6 +48,7 @@ from labkit.labs.speculative.checks.law import (
 )
 
 COUNTED = "The rejected token is counted. Return how many come before it."
+SURE = replace(ONE, drafted=(2,), kept=(1.0,))
 ALWAYS = "The result is always the same here. Compare the ratio with a random number."
 ORDINALS = ("first", "second", "third", "fourth")
 
@@ -71,18 +72,22 @@ _verify = partial(check, "verify", gate=True, parts=("residual",))
 )
 def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
     """A drafted token is accepted with probability min(1, target / draft)."""
-    found, slips = case.found(student), kept_slips(case)
-    for other in (each for each in OPEN_CASES["verify"] if each.k == 1):
-        law, others = Law(other.found(student).of(n_kept)), kept_slips(other)
-        slips = {slip: slips[slip] for slip in slips if law.deviation(others[slip]) <= TOLERANCE}
+    found = case.found(student)
     is_sure = len(found.of(n_kept)) == 1
     claim = Claim(
         "the probability that {} of 1 drafted tokens are accepted",
         case.n_kept_law,
-        {COUNTED: {(1,): 1.0}} if is_counted(student, case) else slips,
+        {COUNTED: {(1,): 1.0}} if is_counted(student, case) else kept_slips(case),
         ALWAYS if is_sure else "It should be min(1, target / draft) of the drafted token.",
+        partial(fits_in, student, {each: kept_slips(each) for each in (ONE, SURE)}),
     )
     claim.expect(found.of(n_kept))
+
+
+def fits_in(student: Student, slips: Mapping[VerifyCase, Mapping[str, Weights]], slip: str) -> bool:
+    """Whether a mistake gives in these cases, too, how many tokens are kept."""
+    laws = ((Law(case.found(student).of(n_kept)), slips[case].get(slip)) for case in slips)
+    return all(right is None or law.deviation(right) <= TOLERANCE for law, right in laws)
 
 
 def is_counted(student: Student, case: VerifyCase) -> bool:
@@ -103,15 +108,12 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
         by_chance = "Accept a token if a uniform random number is below the ratio."
         why = COUNTED if is_counted(student, case.alone(0)) else by_chance
         raise Wrong("accepting a token", expected="chance", got="always the same", why=why)
-    slips = block_slips(chances)
-    for other in (TWO, FALLING):  # with rising chances, and with falling ones
-        law, others = Law(other.found(student).of(n_kept)), block_slips(other.kept)
-        slips = {slip: slips[slip] for slip in slips if law.deviation(others[slip]) <= TOLERANCE}
     claim = Claim(
         f"the probability that {{}} of {case.k} drafted tokens are accepted",
         leading_law(chances),
-        slips,
+        block_slips(chances),
         "The probabilities of blocks of one token should multiply here.",
+        partial(fits_in, student, {each: block_slips(each.kept) for each in (TWO, FALLING)}),
     )
     claim.expect(found.of(n_kept))
 
@@ -186,8 +188,6 @@ def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -
                 (max(range(case.vocab_size), key=case.after[-1].__getitem__),): 1.0
             },
         },
-        COUNTED * is_counted(student, case if case.k == 1 else case.alone(0))
-        or "Row k of target_probs is about the token after the k drafted ones.",
     )
     claim.expect(found.of(token, lambda outcome: outcome[0] == case.k))
 
@@ -296,7 +296,7 @@ def rng_decides_what_chance_decides(student: Student, case: VerifyCase) -> None:
 
 OPEN_CASES = {
     "verify": [
-        replace(ONE, drafted=(2,), kept=(1.0,)),
+        SURE,
         ONE,
         TWO,
         VerifyCase(
