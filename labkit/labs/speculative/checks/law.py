@@ -64,13 +64,14 @@ def _unfollowed(error: StudentError) -> Exception:
 class Claim:
     """What a distribution should be. what: in words, with {} for what the outcome consists of.
 
-    slips: laws that known mistakes have, by the sentence that names the mistake.
+    slips: laws of known mistakes, by their sentences. fits: whether one gives other cases, too.
     """
 
     what: str
     law: Weights
     slips: Mapping[str, Weights] = field(default_factory=dict)
     why: str = ""
+    fits: Callable[[str], bool] = lambda _: True
 
     def expect(self, weights: Weights) -> None:
         """Raise Wrong unless the weights go by the distribution."""
@@ -84,7 +85,7 @@ class Claim:
         if abs(surplus) <= TOLERANCE:
             return
         fitting = [slip for slip, law in self.slips.items() if found.deviation(law) <= TOLERANCE]
-        why = " Or: ".join(fitting) or self.why
+        why = " Or: ".join(filter(self.fits, fitting)) or self.why
         raise Wrong(
             self.what.format(*worst),
             expected=f"probability {self.law.get(worst, 0.0):.4g}",
