@@ -2,24 +2,28 @@
 
 A student's notebook trusts what it pins, and newer editions that this key has signed. So whoever
 can write to the site, or into a student's folder, brings no code to students. The signature is RSA
-with SHA-256, because the first cell checks it in one line of Python.
+with SHA-256 (PKCS #1 v1.5), because the first cell checks it with one `pow`.
 """
 
-import hashlib
 import json
 import re
-import secrets
 import tomllib
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
 from autograder import places
 from autograder.errors import Refusal
 
-EXPONENT = 65537
-N_BITS = 2048
-N_ROUNDS = 40  # of a test that a number without factors passes always, and others once in 4
-SMALL_PRIMES = [n for n in range(3, 1000, 2) if all(n % m for m in range(3, n, 2))]
 KEY_LINE = re.compile(r'^key = ".*"$', re.MULTILINE)
 
 
@@ -44,11 +48,10 @@ def make_key() -> Path:
             f"the course has a key already: {path} or `key` in {places.COURSE.name}. Notebooks "
             "that were handed out trust it alone. To replace it, delete both"
         )
-    p, q = (_prime(N_BITS // 2) for _ in range(2))
-    modulus, secret = p * q, pow(EXPONENT, -1, (p - 1) * (q - 1))
+    made = generate_private_key(public_exponent=65537, key_size=2048)
     path.touch(0o600, exist_ok=False)
-    path.write_text(json.dumps({"key": f"{modulus:x}", "secret": f"{secret:x}"}))
-    line = f'key = "{modulus:x}"'
+    path.write_bytes(made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    line = f'key = "{_digits_of(made)}"'
     found = KEY_LINE.search(text)
     text = KEY_LINE.sub(line, text, count=1) if found else f"{line}\n{text}"
     places.COURSE.write_text(text, encoding="utf-8")
@@ -64,39 +67,20 @@ def signature_of(content: Any) -> str:
     if not wanted:
         return ""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        key, secret = found["key"], int(found["secret"], 16)
+        found = load_pem_private_key(path.read_bytes(), password=None)
+        key = _digits_of(found)
     except FileNotFoundError:
         raise Refusal(
             f"{path} is missing: copy it from where `autograder key` wrote it, for it signs what "
             "students' notebooks install"
         ) from None
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         raise Refusal(f"{path} cannot be read as a key: copy it anew") from None
     if key != wanted:
         raise Refusal(f"{path} is not the key of {places.COURSE.name}: copy the right one there")
-    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-    padded = int(f"1{'ff' * 221}00{digest}", 16)
-    return f"{pow(padded, secret, int(key, 16)):x}"
+    return found.sign(json.dumps(content).encode(), PKCS1v15(), SHA256()).hex()
 
 
-def _prime(n_bits: int) -> int:
-    """A random prime number of exactly so many bits, of which the first two are 1."""
-    while True:
-        number = secrets.randbits(n_bits) | (3 << (n_bits - 2)) | 1
-        if number % EXPONENT != 1 and _is_prime(number):
-            return number
-
-
-def _is_prime(number: int) -> bool:
-    """Whether a large odd number is prime, by the test of Miller and Rabin."""
-    if any(number % prime == 0 for prime in SMALL_PRIMES):
-        return False
-    n_halvings = ((number - 1) & -(number - 1)).bit_length() - 1
-    odd = (number - 1) >> n_halvings
-    for _ in range(N_ROUNDS):
-        base = 2 + secrets.randbelow(number - 3)
-        powers = [pow(base, odd << i, number) for i in range(n_halvings)]
-        if powers[0] != 1 and number - 1 not in powers:
-            return False
-    return True
+def _digits_of(key: RSAPrivateKey) -> str:
+    """The public half of a key, in hexadecimal digits."""
+    return f"{key.public_key().public_numbers().n:x}"

@@ -7,9 +7,18 @@ import pytest
 
 from autograder import places
 from autograder.errors import Refusal
-from autograder.signing import _is_prime, key_file, make_key, public_key, signature_of
+from autograder.signing import key_file, make_key, public_key, signature_of
 
 CONTENT = {"labkit": ["0.1.0+lab01.2.habc", "0" * 64]}
+
+
+def another(path):
+    """The secret half of another course's key."""
+    path.unlink()
+    places.COURSE.write_text('title = "Another course"')
+    made = make_key().read_bytes()
+    places.COURSE.write_text('title = "A course"\nkey = "f1"')
+    return made
 
 
 @pytest.fixture
@@ -24,17 +33,17 @@ def test_a_signature_is_a_number_that_the_public_half_turns_into_the_digest(cour
     make_key()
     number = pow(int(signature_of(CONTENT), 16), 65537, int(public_key(), 16))
     digest = hashlib.sha256(json.dumps(CONTENT).encode()).hexdigest()
-    assert f"{number:x}" == "1" + "ff" * 221 + "00" + digest
+    assert f"{number:x}".startswith("1" + "ff" * 202 + "00") and f"{number:x}".endswith(digest)
 
 
 def test_the_secret_half_is_its_owners_alone_and_the_settings_keep_their_lines(course):
     path = make_key()
     assert path.stat().st_mode & 0o777 == 0o600
-    secret = json.loads(path.read_text())["secret"]
+    secret = path.read_text().splitlines()[1]
     lines = course.read_text().splitlines()
     assert lines == ['title = "A course"', f'key = "{public_key()}"', "[policy]", 'late = "refuse"']
     assert secret not in course.read_text()
-    assert int(public_key(), 16).bit_length() in (2047, 2048)
+    assert int(public_key(), 16).bit_length() == 2048
 
 
 def test_a_course_keeps_its_key(course):
@@ -55,19 +64,10 @@ def test_without_a_key_nothing_is_signed(course):
         (lambda path: path.unlink(), "is missing: copy it from where `autograder key` wrote it"),
         (lambda path: path.write_text("{}"), "cannot be read as a key"),
         (lambda path: path.write_text("\x00"), "cannot be read as a key"),
-        (
-            lambda path: path.write_text('{"key": "f1", "secret": "3"}'),
-            "is not the key of course.toml",
-        ),
+        (lambda path: path.write_bytes(another(path)), "is not the key of course.toml"),
     ],
 )
 def test_a_key_that_does_not_fit_signs_nothing(spoil, message, course):
     spoil(make_key())
     with pytest.raises(Refusal, match=message):
         signature_of(CONTENT)
-
-
-def test_numbers_with_factors_are_no_primes():
-    first, second = (1 << 127) - 1, (1 << 521) - 1  # two primes of Mersenne
-    assert _is_prime(first) and _is_prime(second)
-    assert not _is_prime(first * second) and not _is_prime(second + 2)
