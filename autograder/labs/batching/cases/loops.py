@@ -29,7 +29,7 @@ def loop_cases(rng: random.Random) -> dict[str, list]:
     workloads = [*_edges(rng), *_memory(rng), *_speeds(rng), _twins(rng)]
     prefill = [*workloads, *_lengths(rng)]
     decode = [*workloads, *_all_at_once(rng), _passed_by_small_ones(rng)]
-    tight = [_jobs(rng, _pairs(rng, 30, most_input=20)) for _ in range(5)]
+    tight = [_jobs(rng, _pairs(rng, 30, most_input=20, most_output=20)) for _ in range(5)]
     crowds = [_jobs(rng, _pairs(rng, 48, most_input=48, most_output=20)) for _ in range(3)]
     return {
         "PrefillLoop": [*prefill, Together(tuple(prefill)), load_case("lengths", *crowds)],
@@ -118,8 +118,8 @@ def _memory(rng: random.Random) -> list[LoopCase]:
     length = rng.randint(4, 12)
     exact = [(24 - n, n) for n in (length, length - 1, length, length - 2)]
     over = [(25 - n, n) for n in (length, length - 1, length, length - 2)]
-    ends = replace(SETUP, eos=OTHER_EOS)
-    early = [(rng.randint(4, 12), (None, 40)[i % 2], rng.randint(2, 5)) for i in range(10)]
+    ends = replace(SETUP, eos=OTHER_EOS, max_length=40)
+    early = [(rng.randint(4, 12), (None, 24)[i % 2], rng.randint(2, 5)) for i in range(10)]
     return [
         LoopCase("giants", _jobs(rng, giants), SETUP, "by time", FAST_PREFILL),
         LoopCase("to the token", _jobs(rng, exact * 2 + over * 2), SETUP, "random", FAST_PREFILL),
