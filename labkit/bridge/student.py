@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from labkit.bridge.executor import MAX_KINDS, MAX_NAME_CHARS, MAX_TRACE_FRAMES, MissingName
-from labkit.bridge.wire import Encoder, WireDecoder, WireError
+from labkit.bridge.wire import Encoder, NoValue, WireDecoder, WireError
 
 T = TypeVar("T")
 
@@ -86,10 +86,6 @@ class Channel(Protocol):
         self, message: dict, blobs: list, callbacks: list[Callable[..., Any]]
     ) -> tuple[dict, bytes]:
         """The reply and its blob."""
-
-
-class NoValue(TypeError):
-    """The student gave an object where a check compares or computes with a value."""
 
 
 class Proxy:

@@ -45,6 +45,10 @@ ARRAY_DTYPE = re.compile(rf"[<>|][{ARRAY_KINDS}]\d{{1,2}}")
 _MALFORMED = (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError)
 
 
+class NoValue(TypeError):
+    """The student gave an object where a check compares or computes with a value."""
+
+
 class WireError(ValueError):
     """A message that breaks the format: too large, too deep, or of a wrong type."""
 
@@ -167,7 +171,7 @@ class WireDecoder:
             return item
         try:
             return self._decode(item, 0)
-        except WireError:
+        except (WireError, NoValue):
             raise
         except _MALFORMED as error:
             raise WireError(f"a malformed value: {error}") from error

@@ -23,7 +23,8 @@ from types import ModuleType
 from typing import Any, Self
 
 from labkit.bridge.helped import Helped
-from labkit.bridge.student import MissingName, NoValue, Student, StudentError, raised_by
+from labkit.bridge.student import MissingName, Student, StudentError, raised_by
+from labkit.bridge.wire import NoValue
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from answer_targets import any_answer, play_answer
 from check_targets import any_replies, play_checks
 from delivery_targets import any_folder, any_zip, play_folder, play_zip
 from frame_inputs import any_conversation, any_frames, any_requests
@@ -32,6 +33,7 @@ TARGETS = {
     "conversation": Target(play_conversation, any_conversation),
     "executor": Target(play_executor, any_requests),
     "checks": Target(play_checks, any_replies),
+    "answers": Target(play_answer, any_answer),
     "zip": Target(play_zip, any_zip),
     "folder": Target(play_folder, any_folder),
     "log": Target(play_log, any_log),

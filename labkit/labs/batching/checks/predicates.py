@@ -189,7 +189,6 @@ does_fit = CallTable(
             "asking_reserves_nothing",
             "The caller's list of sizes is the same after the call as before it.",
             hint="Do not change the list that you are given.",
-            gate=False,
             keeps=1,
             what="the caller's list afterwards",
             rows=[

@@ -159,7 +159,7 @@ def _slip_of_places(student: Student, case: QueueCase) -> str:
     return joined(text for text, others in slips.items() if left == others)
 
 
-@_queue(hint="Return None after the last request, and remove nothing.", gate=False)
+@_queue(hint="Return None after the last request, and remove nothing.")
 def if_none_fulfils_none_is_taken(student: Student, case: QueueCase) -> None:
     """If the condition holds for no request, it returns None and keeps all requests."""
     _expect_taken(case.build(student, 0), case.ids, None)

@@ -95,7 +95,7 @@ def the_order_of_points_does_not_matter(student: Student, case: SlopesCase) -> N
     _expect_slopes(student, case)
 
 
-@_slopes(hint="Raise ValueError in the three cases of the docstring.", gate=False)
+@_slopes(hint="Raise ValueError in the three cases of the docstring.")
 def what_has_no_slope_is_refused(student: Student, case: SlopesCase) -> None:
     """One length, a length that occurs twice, or a missing time is a ValueError."""
     n_new, times_s = case.given

@@ -264,7 +264,7 @@ def _what_is_there(got: Any, n_held: int) -> str:
     return f"There are too {'many' if n_tokens > n_held else 'few'} tokens."
 
 
-@_arena(hint="Compare with the capacity before you write. Raise ValueError.", gate=False)
+@_arena(hint="Compare with the capacity before you write. Raise ValueError.")
 def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase) -> None:
     """An append that does not fit raises ValueError and changes nothing; a full arena is fine."""
     layered, case = case, case.of_one_layer
@@ -292,7 +292,7 @@ def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase
         )
 
 
-@_arena(hint="Raise ValueError if n_tokens is negative or above length.", gate=False)
+@_arena(hint="Raise ValueError if n_tokens is negative or above length.")
 def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
     """`rewind` accepts 0 to `length` tokens. Any other number raises ValueError."""
     case = case.of_one_layer

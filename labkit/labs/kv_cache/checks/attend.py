@@ -191,7 +191,6 @@ def heads_are_cached_once_per_group(student: Student, case: AttendCase) -> None:
 @_attend(
     hint="Search your code for operations that end in an underscore, and for `x *= ...`.",
     weight=0.5,
-    gate=False,
 )
 def nothing_passed_in_is_changed(student: Student, case: AttendCase) -> None:
     """Queries, keys, values and the past are the same numbers after the call."""

@@ -113,7 +113,6 @@ training_bytes = CallTable(
             "The recipe is the same after the call as before it.",
             hint="Only read the recipe. Do not use pop, del or assignment on it.",
             weight=0.5,
-            gate=False,
             keeps=1,
             what="the recipe after the call",
             rows=[

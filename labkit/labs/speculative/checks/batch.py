@@ -195,7 +195,6 @@ def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) ->
     weight=0.5,
     hint="Work on copies: `clone()`, or `where` in place of assignments.",
     applies_to=lambda case: case.k > 0,
-    gate=False,
 )
 def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
     """The call changes none of its arguments."""

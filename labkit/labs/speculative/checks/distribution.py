@@ -163,7 +163,6 @@ def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) 
     "ties",
     weight=0.5,
     hint="Use `sort(dim=-1, descending=True, stable=True)`; `topk` promises no order.",
-    gate=False,
 )
 def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase) -> None:
     """Of equally likely tokens, those with the smaller index are kept."""
@@ -185,7 +184,7 @@ def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None
     expect_tensor(got, expected, "the probabilities", why=why)
 
 
-@_probs("forbidden", weight=0.5, hint="Leave -inf as it is: exp(-inf) is 0.", gate=False)
+@_probs("forbidden", weight=0.5, hint="Leave -inf as it is: exp(-inf) is 0.")
 def a_forbidden_token_has_probability_zero(student: Student, case: DistributionCase) -> None:
     """A logit of -inf has probability 0, and the others are as without it."""
     logits = case.tensor()
@@ -198,7 +197,7 @@ def a_forbidden_token_has_probability_zero(student: Student, case: DistributionC
     expect_equal(got[~allowed].any().item(), False, "a probability above 0 for a logit of -inf")
 
 
-@_probs("dtype", weight=0.5, hint="Convert with `.float()` before you compute.", gate=False)
+@_probs("dtype", weight=0.5, hint="Convert with `.float()` before you compute.")
 def half_precision_is_computed_in_single(student: Student, case: DistributionCase) -> None:
     """Half precision is computed in float32, and float64 stays float64."""
     is_double = case.dtype is torch.float64
@@ -216,7 +215,6 @@ def half_precision_is_computed_in_single(student: Student, case: DistributionCas
     "top_p",
     "order",
     hint="Avoid `x /= t`, `x[...] = 0` and methods that end in `_`: they change x.",
-    gate=False,
 )
 def the_logits_stay_as_they_are(student: Student, case: DistributionCase) -> None:
     """The call does not change the logits."""

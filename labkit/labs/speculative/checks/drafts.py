@@ -105,7 +105,6 @@ def the_copy_ends_with_the_text(student: Student, case: LookupCase) -> None:
     "nothing",
     weight=0.5,
     hint="If the tokens occur nowhere earlier, return an empty list.",
-    gate=False,
 )
 def where_nothing_is_found_nothing_is_drafted(student: Student, case: LookupCase) -> None:
     """If the last token occurs nowhere earlier, the result is an empty list."""

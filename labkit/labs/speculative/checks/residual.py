@@ -95,7 +95,6 @@ def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -
     "generic",
     weight=0.5,
     hint="Compare the sum with exactly 0, and add no small number to it.",
-    gate=False,
 )
 def a_small_difference_counts_in_full(student: Student, case: ResidualCase) -> None:
     """Small differences count: a draft 10,000 times nearer gives the same residual."""
@@ -127,7 +126,6 @@ def each_row_has_a_residual(student: Student, case: ResidualCase) -> None:
     *("generic", "equal"),
     weight=0.5,
     hint="Avoid `-=` and `clamp_`: they change their argument.",
-    gate=False,
 )
 def both_distributions_stay_as_they_are(student: Student, case: ResidualCase) -> None:
     """The call changes neither of its arguments."""

@@ -115,7 +115,6 @@ def the_search_ends_with_max_gamma(student: Student, case: BestCase) -> None:
     "tie",
     weight=0.5,
     hint="Replace the best gamma only if a speedup is larger, not if it is equal.",
-    gate=False,
 )
 def the_smallest_of_equals_is_taken(student: Student, case: BestCase) -> None:
     """Of equal speedups, the smallest gamma is taken."""

@@ -236,7 +236,6 @@ def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> No
     weight=0.5,
     hint="Avoid `-=`, `pop` and methods that end in `_`: they change their argument.",
     applies_to=lambda case: case.k > 1,
-    gate=False,
 )
 def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
     """The call changes none of its arguments."""

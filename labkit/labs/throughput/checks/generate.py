@@ -254,7 +254,7 @@ def _setting(call: dict, name: str) -> bool | float | None:
     return value
 
 
-@_generate(hint="Pass tokens to `generate` without any change.", gate=False)
+@_generate(hint="Pass tokens to `generate` without any change.")
 def the_prompt_goes_in_unchanged(student: Student, case: FixedCase) -> None:
     """The model gets the prompt unchanged, with all sequences of the batch at once."""
     call = play_of(student, case).call
