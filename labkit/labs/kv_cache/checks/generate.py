@@ -143,7 +143,6 @@ def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) ->
 
 @_generate(
     weight=0.5,
-    gate=False,
     hint="Write into a tensor of your own. `torch.cat` makes a new one.",
     applies_to=lambda case: case.n_new > 0,
 )

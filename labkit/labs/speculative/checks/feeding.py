@@ -72,7 +72,7 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
     )
 
 
-@spec("cut", weight=0.5, gate=False, hint="Rewind both caches after the last block, too.")
+@spec("cut", weight=0.5, hint="Rewind both caches after the last block, too.")
 def caches_end_with_the_text(student: Student, case: SamplingCase) -> None:
     """After the call, no cache has more tokens than the text."""
     run = run_of(student, case)
