@@ -9,7 +9,7 @@ from typing import Any
 from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Proxy, Student
 from labkit.checks.compare import expect_equal, expect_number, show
-from labkit.checks.core import NotJudged, Wrong
+from labkit.checks.core import Wrong
 from labkit.labs.speculative.checks.alone import (
     ONE_TOKEN,
     SENSELESS,
@@ -70,20 +70,6 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
         where=f"token {n_right + 1}",
         why=why,
     )
-
-
-@spec("cut", weight=0.5, hint="Rewind both caches after the last block, too.")
-def caches_end_with_the_text(student: Student, case: SamplingCase) -> None:
-    """After the call, no cache has more tokens than the text."""
-    run = run_of(student, case)
-    n_most = len(case.prompt) + len(run.new)
-    for name, cached in run.cached.items():
-        if len(cached) > n_most:
-            why = "Tokens that eos cuts off leave the caches too."
-            what, expected = f"the tokens in the {name}'s cache at the end", f"{n_most - 1} at most"
-            raise Wrong(what, expected=expected, got=str(len(cached)), why=why)
-    if len(run.cached["target"]) <= len(case.prompt):
-        raise NotJudged("the target's cache does not hold the text")
 
 
 @spec(

@@ -143,18 +143,13 @@ class OfferedModel:
     """A model with a cache, as `labkit.models.sampling.CachedModel` describes it."""
 
     def __init__(self, name: str, mind: Mind, tape: Tape, cached: Sequence[int] = ()) -> None:
-        self.name, self._mind, self._tape, self._cache = name, mind, tape, list(cached)
+        self._name, self._mind, self._tape, self._cache = name, mind, tape, list(cached)
 
     def offer(self) -> Offer:
         """The object that the student's code gets."""
         calls = {"n_cached": self.n_cached, "feed": self.feed, "rewind": self.rewind}
         attributes = {"vocab_size": self._mind.vocab_size, **calls}
         return Offer(attributes=attributes, name="model")
-
-    @property
-    def cached(self) -> tuple[int, ...]:
-        """What its cache holds now."""
-        return tuple(self._cache)
 
     def n_cached(self) -> int:
         """Tokens in the cache."""
@@ -167,10 +162,12 @@ class OfferedModel:
         fed = tuple(int(token) for token in tokens)
         if not fed or not all(0 <= token < self._mind.vocab_size for token in fed):
             most = self._mind.vocab_size - 1
-            raise ValueError(f"the {self.name} is fed 1 token or more, from 0 to {most}, not {fed}")
+            raise ValueError(
+                f"the {self._name} is fed 1 token or more, from 0 to {most}, not {fed}"
+            )
         if len(self._cache) + len(fed) > 120:
-            raise ValueError(f"the {self.name} is fed far more tokens than the text can have")
-        self._tape.calls.append(Call(self.name, tuple(self._cache), fed))
+            raise ValueError(f"the {self._name} is fed far more tokens than the text can have")
+        self._tape.calls.append(Call(self._name, tuple(self._cache), fed))
         self._cache += fed
         return self._mind.logits_of(self._cache, len(fed))
 
@@ -179,7 +176,7 @@ class OfferedModel:
         self._tape.spend()
         if not 0 <= int(n_cached) <= len(self._cache):
             raise ValueError(
-                f"the {self.name} cannot go back to {int(n_cached)} tokens: "
+                f"the {self._name} cannot go back to {int(n_cached)} tokens: "
                 f"{len(self._cache)} are cached"
             )
         del self._cache[int(n_cached) :]

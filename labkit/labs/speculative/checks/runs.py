@@ -32,11 +32,10 @@ MAX_FEEDS = 5_000  # in all paths of a case: over twice what the most wasteful r
 
 @dataclass(frozen=True, slots=True)
 class SamplerRun:
-    """One text, the tokens fed for it, what the caches hold after it, and its probability."""
+    """One text, the tokens fed for it, and the probability of this run."""
 
     new: list[int]
     calls: list[Call]
-    cached: dict[str, tuple[int, ...]]
     probability: float = 1.0
 
 
@@ -66,20 +65,19 @@ def play_once(
     tape: keeps the tokens that the models are fed, even if the run fails.
     """
     tape = tape or blank_tape(case)
-    models = [OfferedModel("target", case.offered(case.target), tape)]
+    models = [OfferedModel("target", case.offered(case.target), tape).offer()]
     asked: list[Any] = [list(case.prompt), case.n_new]
     if case.draft is not None:
-        models.append(OfferedModel("draft", case.offered(case.draft), tape))
+        models.append(OfferedModel("draft", case.offered(case.draft), tape).offer())
         asked.append(_given_out(case.gammas, tape) if len(case.gammas) > 1 else case.gammas[0])
     sampler = "autoregressive" if case.draft is None else "speculative"
     settings = {**case.settings, **more}
-    offers = [model.offer() for model in models]
-    got = call(student, sampler, *offers, *asked, source=source, seeds=seeds, **settings)
+    got = call(student, sampler, *models, *asked, source=source, seeds=seeds, **settings)
     new = tokens_in(got, 100 + case.n_new)
     if case.draft is not None and min(case.gammas) > 1 and len(new) > 2:
         _expect_asked(tape.calls, tuple(case.prompt))
     probability = 1.0 if source is None else source.probability
-    return SamplerRun(new, tape.calls, {each.name: each.cached for each in models}, probability)
+    return SamplerRun(new, tape.calls, probability)
 
 
 def blank_tape(case: SamplingCase) -> Tape:

@@ -150,14 +150,9 @@ draft_probs.append(distribution(logits, temperature or 1.0, top_k, top_p))
 # fails the_text_has_the_targets_law one_target_call_verifies_a_block
 #   no_more_is_drafted_than_can_be_used no_model_is_fed_a_token_twice
 #   caches_hold_the_text_and_nothing_else every_block_is_reported greedy_text_is_the_targets
-#   caches_end_with_the_text
 
 # %% the target's cache keeps what was rejected
 # = target.rewind(len(text) - 1) => pass
-
-# fails the_text_has_the_targets_law one_target_call_verifies_a_block
-#   no_more_is_drafted_than_can_be_used no_model_is_fed_a_token_twice
-#   caches_hold_the_text_and_nothing_else every_block_is_reported greedy_text_is_the_targets
 
 # %% the target's cache keeps one too many
 # = target.rewind(len(text) - 1) => target.rewind(min(target.n_cached(), len(text)))
@@ -169,17 +164,6 @@ draft_probs.append(distribution(logits, temperature or 1.0, top_k, top_p))
 
 # %% the target's cache keeps one too few
 # = target.rewind(len(text) - 1) => target.rewind(max(len(text) - 2, 0))
-
-# fails caches_end_with_the_text
-
-# %% rewinds at the beginning of the next block
-# - n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-target.rewind(min(target.n_cached(), len(text) - 1))
-draft.rewind(min(draft.n_cached(), len(text) - 1))
-n_drafts = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-
-# - target.rewind(len(text) - 1)
-# - draft.rewind(min(draft.n_cached(), len(text) - 1))
 
 # fails caches_hold_the_text_and_nothing_else
 
@@ -231,7 +215,7 @@ if drafted:
 # fails the_text_has_the_targets_law the_text_ends_in_time both_models_are_told_how_to_sample
 #   greedy_text_is_the_targets one_target_call_verifies_a_block
 #   no_more_is_drafted_than_can_be_used no_model_is_fed_a_token_twice
-#   caches_hold_the_text_and_nothing_else caches_end_with_the_text every_block_is_reported
+#   caches_hold_the_text_and_nothing_else every_block_is_reported
 #   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block rng_decides_about_the_text
 
 # %% the draft is never asked
@@ -351,7 +335,7 @@ token = sample(left, rng)
 # %% a new generator for each block
 # = drafted: list[int] = [] => drafted, rng = [], torch.Generator().manual_seed(0)
 
-# fails no_more_is_drafted_than_can_be_used caches_end_with_the_text
+# fails no_more_is_drafted_than_can_be_used
 
 # %% vectorised, past the end, all cut at the end
 # of: acceptance and a token of the residual for every row at once
