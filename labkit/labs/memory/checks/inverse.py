@@ -101,7 +101,7 @@ def longest_slips(
 
 longest_sequence = CallTable(
     "longest_sequence",
-    "the tokens that fit",
+    "the tokens that fit in each sequence",
     [
         Claim(
             "the_batch_shares_what_the_weights_leave",

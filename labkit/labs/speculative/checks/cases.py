@@ -127,7 +127,7 @@ NO_EOS = "The end-of-text token is left out. Return it, too."
 # What known mistakes give, by what is said of them. It is said only of what gives the same.
 
 ORDER_SLIPS: Mapping[str, Callable[[Callable[..., Tensor]], Tensor]] = {
-    "Top-p adds up what top-k has cut. Apply top-k first.": (
+    "After top-k, divide what is left by its sum. Apply top-p to the result.": (
         lambda in_order: in_order("temperature", "top_p", "top_k")
     ),
     "The temperature comes last here. Divide the logits by it first.": (

@@ -77,7 +77,7 @@ def the_residual_sums_to_one(student: Student, case: ResidualCase) -> None:
     expect_tensor(total, torch.ones(()), "the sum", why="Divide the differences by their sum.")
 
 
-@_residual("equal", "rows", hint="If the sum is 0, return the target: 0 / 0 is NaN.")
+@_residual("equal", "rows", hint="If the sum of a row is 0, return the target's row: 0 / 0 is NaN.")
 def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -> None:
     """If both distributions are the same, the target is returned."""
     target, draft = case.pair()
@@ -85,7 +85,9 @@ def equal_distributions_leave_the_target(student: Student, case: ResidualCase) -
     got = tensor_in(student.residual(target, draft), "the residual")
     if got.shape == target.shape or case.kind == "equal":
         got, right = (got, target) if case.kind == "equal" else (got[is_equal], target[is_equal])
-        expect_tensor(got, right, "the residual", why="If the sum is 0, return the target.")
+        expect_tensor(
+            got, right, "the residual", why="If the sum of a row is 0, return the target's row."
+        )
     if case.kind == "equal":
         case.ask(student, target, draft.flip(0))
 

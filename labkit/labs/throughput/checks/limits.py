@@ -155,9 +155,13 @@ def a_step_below_its_floor_is_refused(student: Student, case: LimitCase) -> None
         )
     slow_launch_s = 3 * floor_s / case.n_layers
     slower = (case.n_layers, slow_launch_s, case.moving_s, case.computing_s)
+    launching = f"{case.n_layers} launches of {1e3 * slow_launch_s:g} ms"
     possible = {
-        "a step of twice the floor, shorter than launching": (2 * floor_s, *slower),
-        "a step as long as its floor": (floor_s, *sizes),
+        f"a step of {2e3 * floor_s:g} ms, twice the floor, with {launching}": (
+            2 * floor_s,
+            *slower,
+        ),
+        f"a step of {1e3 * floor_s:g} ms, as long as its floor": (floor_s, *sizes),
     }
     for what, arguments in possible.items():
         try:
