@@ -68,7 +68,9 @@ def passes(decoder: PagedDecoder) -> dict[str, torch.Tensor]:
         running = {slot: int(texts[slot][LENGTHS[slot] + 8 + i]) for slot in prompts}
         mixed.append(decoder.forward(running, {slot: texts[slot][:-40][part] for slot in late}))
     found["mixed"] = torch.cat(mixed)
-    running = {slot: int(texts[slot][LENGTHS[slot] + 10]) for slot in prompts} | dict.fromkeys(late, 3)
+    running = {slot: int(texts[slot][LENGTHS[slot] + 10]) for slot in prompts} | dict.fromkeys(
+        late, 3
+    )
     found["decode after it"] = decoder.forward(running).clone()
     return found
 

@@ -12,10 +12,10 @@ from labkit.engine.serving.plain import Packed, Running
 from labkit.engine.weights import DecoderShape
 
 LOG2_E = 1.4426950408889634
-N_PROGRAMS = 2048  # of attention in a decode step, about
+N_PROGRAMS = 1024  # of attention in a decode step, about
 MOST_PARTS = 64  # of a request's cache
-BLOCK, N_WARPS, N_STAGES = 64, 4, 3  # of decode: positions at once
-TILE_Q, TILE_KV, TILE_WARPS, TILE_STAGES = 128, 128, 8, 3  # of packed prompts
+BLOCK, N_WARPS, N_STAGES = 64, 4, 4  # of decode: positions at once
+TILE_Q, TILE_KV, TILE_WARPS, TILE_STAGES = 128, 64, 8, 4  # of packed prompts
 GATE_BLOCK = 1024
 
 
@@ -33,10 +33,8 @@ class Fast:
     def __init__(self, shape: DecoderShape, n_sequences: int, device: torch.device) -> None:
         self._shape, self._device = shape, device
         self._scale = shape.head_dim**-0.5 * LOG2_E
-        most = max(
-            n * parts_of(n, shape.n_kv_heads)
-            for n in (2**i for i in range(n_sequences.bit_length() + 1))
-        )
+        sizes = (2**i for i in range(n_sequences.bit_length() + 1))
+        most = max(n * parts_of(n, shape.n_kv_heads) for n in sizes)
         self._n_spots = 2 * most * shape.n_heads
         kept = {"dtype": torch.float32, "device": device}
         self._sums = torch.empty(2, self._n_spots, **kept)
@@ -106,14 +104,20 @@ class Fast:
         triton_decode.combine[(shape.n_heads, n)](*sums, lengths, running.slots, out, **sizes)
 
     def packed(
-        self, queries: Tensor, keys: Tensor, values: Tensor, chunks: Packed, out: Tensor
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        table: Tensor,
+        lengths: Tensor,
+        chunks: Packed,
+        out: Tensor,
     ) -> None:
         """As `Plain.packed`."""
-        shape = self._shape
-        keys, values = keys[chunks.rows], values[chunks.rows]
-        n_tiles = triton.cdiv(max(chunks.n_new), TILE_Q)
-        triton_packed.forward[(n_tiles, shape.n_heads, len(chunks.n_new))](
-            queries, keys, values, out, chunks.ends_new, chunks.ends_keys, self._scale,
-            N_HEADS=shape.n_heads, N_KV_HEADS=shape.n_kv_heads, D=shape.head_dim,
+        shape, n_chunks = self._shape, len(chunks.slots)
+        triton_packed.forward[(len(queries) // TILE_Q + n_chunks, shape.n_heads)](
+            queries, keys, values, table, lengths, chunks.slots, chunks.ends, out,
+            table.shape[1], n_chunks, self._scale, CHUNKS=triton.next_power_of_2(n_chunks),
+            N_HEADS=shape.n_heads, N_KV_HEADS=shape.n_kv_heads, D=shape.head_dim, PAGE=PAGE,
             TILE_Q=TILE_Q, TILE_KV=TILE_KV, num_warps=TILE_WARPS, num_stages=TILE_STAGES,
         )  # fmt: skip

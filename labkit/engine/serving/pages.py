@@ -13,6 +13,8 @@ What holds, after every call:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -94,6 +96,14 @@ class Pages:
         self.n_cached[slot] = n_cached
         self.lengths[slot] = n_cached
 
+    def rewind_all(self, n_cached: Mapping[int, int]) -> None:
+        """`rewind` of many slots at once, by slot."""
+        for slot, n in n_cached.items():
+            self.check_room(slot, n)
+            self.n_cached[slot] = n
+        known = [*self.n_cached, 0]
+        self.lengths.copy_(torch.tensor(known, dtype=torch.int32))
+
     def check_room(self, slot: int, n_positions: int) -> None:
         """Raise ValueError if a slot has no pages for so many positions."""
         n_room = len(self._pages[slot]) * PAGE
@@ -104,5 +114,10 @@ class Pages:
 
     def rows(self, slots: Tensor, positions: Tensor) -> Tensor:
         """The rows of the pool (N,) of positions (N,) in slots (N,), all on the device."""
-        pages = self.table[slots, positions // PAGE].long()
-        return pages * PAGE + positions % PAGE
+        return self.table[slots, positions // PAGE].long() * PAGE + positions % PAGE
+
+
+def rows_of(pages: Tensor, n_positions: int) -> Tensor:
+    """The rows of the pool (n_positions,) of the first positions of a slot with these pages."""
+    position = torch.arange(n_positions, device=pages.device)
+    return pages[position // PAGE].long() * PAGE + position % PAGE

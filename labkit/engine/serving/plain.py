@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from labkit.engine.operations import rms_norm, rotate
+from labkit.engine.serving.pages import rows_of
 from labkit.engine.weights import DecoderShape
 
 
@@ -28,15 +29,14 @@ class Running:
 class Packed:
     """Chunks of prompts, one after the other without padding.
 
-    n_new, n_keys: tokens of each chunk, and all keys that its last token sees. ends_new, ends_keys:
-    (chunks + 1,), int32, where each begins and ends. rows: (all keys,), int64, of the pool.
+    slots: (C,), int64, of the chunks. ends: (C + 1,), int32, where each begins and ends; empty ones
+    fill a captured pass up. n_cached: of each, before the pass; None where a captured pass does not
+    know.
     """
 
-    n_new: tuple[int, ...]
-    n_keys: tuple[int, ...]
-    ends_new: Tensor
-    ends_keys: Tensor
-    rows: Tensor
+    slots: Tensor
+    ends: Tensor
+    n_cached: tuple[int, ...] | None
 
 
 class Plain:
@@ -98,25 +98,30 @@ class Plain:
         `labkit.engine.serving.pages`, out (B, H D), written to.
         """
         for i, (slot, n_cached) in enumerate(zip(running.slots, running.n_cached, strict=True)):
-            positions = torch.arange(n_cached + 1, device=keys.device)
-            rows = table[slot, positions // 16].long() * 16 + positions % 16
+            rows = rows_of(table[slot], n_cached + 1)
             out[i] = self._attend(queries[i : i + 1], keys[rows], values[rows], None)[0]
 
     def packed(
-        self, queries: Tensor, keys: Tensor, values: Tensor, chunks: Packed, out: Tensor
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        table: Tensor,
+        lengths: Tensor,
+        chunks: Packed,
+        out: Tensor,
     ) -> None:
         """Attention of chunks: a token sees the tokens up to itself of its own prompt.
 
-        Shapes: queries (T H D), keys and values as in `decode`, out (T, H D), written to.
+        Shapes: queries (T H D), out (T, H D), written to; the others as in `decode`.
         """
-        keys, values = keys[chunks.rows], values[chunks.rows]
-        i_new = i_key = 0
-        for n_new, n_keys in zip(chunks.n_new, chunks.n_keys, strict=True):
-            every = torch.arange(n_keys, device=keys.device)
-            seen = every <= every[n_keys - n_new :, None]
-            new, old = slice(i_new, i_new + n_new), slice(i_key, i_key + n_keys)
-            out[new] = self._attend(queries[new], keys[old], values[old], seen)
-            i_new, i_key = i_new + n_new, i_key + n_keys
+        ends = chunks.ends.tolist()
+        for i, (slot, n_cached) in enumerate(zip(chunks.slots, chunks.n_cached, strict=True)):
+            new, n_new = slice(*ends[i : i + 2]), ends[i + 1] - ends[i]
+            rows = rows_of(table[slot], n_cached + n_new)
+            every = torch.arange(len(rows), device=keys.device)
+            seen = every <= every[n_cached:, None]
+            out[new] = self._attend(queries[new], keys[rows], values[rows], seen)
 
     def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None) -> Tensor:
         """(T, H D), of queries (T H D), keys and values (S Hkv D)."""
