@@ -1,6 +1,8 @@
 """Lab 5's experiment: what serving takes on real GPUs, as rows of a record."""
 
+import time
 from collections.abc import Iterator
+from itertools import chain
 from operator import methodcaller
 
 import torch
@@ -12,6 +14,9 @@ from labkit.labs.batching.measured.sizes import Models
 from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import IsDone, Row
 
+# A GPU that a long pass has heated has a lower clock for a while. The calibration after the row
+# would take that for a disturbance by others.
+MOST_REST_S = 5.0
 LACKING = (
     "This machine has {}: the rows kv_transfer by peer copy and NCCL, and those of overlap and "
     "second_token with a transfer, need two GPUs and are missing."
@@ -35,13 +40,18 @@ def serving(
     words = (models, n_samples, is_done)
     if len(devices) < 2:
         print(LACKING.format("one GPU" if devices[0] != "cpu" else "no GPU"))
-    yield from costs(*words)
-    yield from link(*words, devices, (COPY, PINNED))
-    yield from overlap(*words, devices, COPY)
-    yield from second_tokens(*words, devices)
+    parts = [
+        costs(*words),
+        link(*words, devices, (COPY, PINNED)),
+        overlap(*words, devices, COPY),
+        second_tokens(*words, devices),
+    ]
     if len(devices) > 1:
-        yield from link(*words, devices, (NCCL,))
-        yield from overlap(*words, devices, NCCL)
+        parts += [link(*words, devices, (NCCL,)), overlap(*words, devices, NCCL)]
+    for row in chain.from_iterable(parts):
+        if profile.device == "cuda":
+            time.sleep(min(sum(row.samples_s), MOST_REST_S))
+        yield row
 
 
 def devices_of(models: Models, n_devices: int | None = None) -> list[str]:
