@@ -81,7 +81,7 @@ def generate(
     `forward(tokens, past)` returns logits (B Q V) of the tokens fed, and the
     cache. Pass the cache unchanged to the next call as past. The first call
     has past None. `pick` maps the logits (B V) of the last token to the next
-    token of each row (B,).
+    token of each row (B,). `tokens` is not changed.
 
     Shapes: tokens (B, n_prompt), n_prompt at least 1; returns (B, n_prompt +
     n_new).

@@ -23,6 +23,7 @@ from autograder.builder.source import Lab, read_project
 from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel, packages_needed
 from autograder.files import zip_bytes
 from autograder.labs import part_of
+from autograder.signing import signature_of
 
 NOTEBOOK = "notebooks/{}.ipynb"  # below the address of a released course
 NOTE = """\
@@ -82,8 +83,12 @@ class Edition:
         return self.wheels[1].version
 
     def listed(self) -> bytes:
-        """The content of that file: version and SHA-256 by package."""
-        return (json.dumps(self._wanted(), indent=1) + "\n").encode()
+        """The content of that file: version and SHA-256 by package, and the course's signature.
+
+        Raises: Refusal if the course has a key, and its secret half is not here.
+        """
+        wheels = self._wanted()
+        return (json.dumps({"wheels": wheels, "signature": signature_of(wheels)}) + "\n").encode()
 
     def notebook(self, address: str) -> bytes:
         """The student's notebook; its first cell wants this edition, from here if not beside it."""

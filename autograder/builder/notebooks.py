@@ -48,6 +48,7 @@ CALL = """\
 install_labkit(
     lab={lab},
     address={address},
+    key={key},
     wheels={{
         "labkit_data": {labkit_data},
         "labkit": {labkit},
@@ -105,7 +106,8 @@ def install_code(lab: Lab, address: str, wheels: Mapping[str, tuple[str, str]]) 
     """The code that installs a lab's labkit. wheels: version and SHA-256 by package."""
     code = FIRST_CELL.read_text(encoding="utf-8").partition('"""\n\n\n')[2]
     oldest = read_project()["requires-python"].removeprefix(">=").replace(".", ", ")
-    values = {"lab": f"{lab.number:02d}", "address": address, "torch": played_torch(), **wheels}
+    values = {"lab": f"{lab.number:02d}", "address": address, "key": read_course().key}
+    values |= {"torch": played_torch(), **wheels}
     written = {name: json.dumps(value) for name, value in values.items()}
     return code + CALL.format(python=oldest, **written)
 

@@ -72,7 +72,8 @@ def _released(lab: Lab, folder: Path) -> str:
     """The version of a lab in the folder, "" if there is none."""
     path = folder / list_name(lab)
     try:
-        version = json.loads(path.read_text(encoding="utf-8"))["labkit"][0]
+        listed = json.loads(path.read_text(encoding="utf-8"))
+        version = listed.get("wheels", listed)["labkit"][0]  # before 0.2 there was nothing else
         return version if revision_of(version) else ""
     except FileNotFoundError:
         return ""

@@ -83,13 +83,15 @@ class Lab:
 class Course:
     """The settings that all notebooks of the course share, from `notebooks/course.toml`.
 
-    address: where releases lie, "" if nowhere; revisions: by lab, how often it was released anew;
+    address: where releases lie, "" if nowhere; key: see `autograder.signing`, "" if there is none;
+    revisions: by lab, how often it was released anew;
     own: labs that are not the kit's;
     page: rows for students; counts_as: points of the final mark by lab; policy: as it stands there.
     """
 
     title: str
     address: str = ""
+    key: str = ""
     revisions: Mapping[str, int] = field(default_factory=dict)
     own: Sequence[str] = ()
     page: Mapping[str, str] = field(default_factory=dict)

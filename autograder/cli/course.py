@@ -155,12 +155,28 @@ def release(
             typer.echo(f"Warning: {warning}", err=True)
         for each in labs:
             refuse_lost_points(each)
+        if (address or to or revise) and not course.key:
+            typer.echo(
+                "Warning: these notebooks will take no correction, for the course has no key: "
+                "run `autograder key` first",
+                err=True,
+            )
         if to is not None:
             paths = write_site(to, labs, address, revise=revise, explained=explained)
         else:
             paths = [release_lab(each, out, address, explained=explained) for each in labs]
         for path in paths:
             typer.echo(path)
+
+
+@commands.command()
+def key() -> None:
+    """Make the key that signs corrections of released labs; students' notebooks trust it alone."""
+    from autograder.signing import make_key
+
+    with refusals():
+        typer.echo(f"{make_key()} signs what students' notebooks install. Publish it nowhere, and")
+        typer.echo("give a copy to each person who releases labs. Then run `autograder build`.")
 
 
 @commands.command()

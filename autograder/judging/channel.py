@@ -140,7 +140,7 @@ class RemoteChannel:
         try:
             message, blob = receive(self._wire)
         except WireError as error:
-            raise Tampered(f"the process sent an unreadable message ({error})") from error
+            raise Tampered("the process sent an unreadable message", error) from error
         except ConnectionError as error:
             raise EOFError(str(error)) from error
         if type(message.get("id")) is not int or message["id"] != request_id:
@@ -158,7 +158,7 @@ class RemoteChannel:
         try:
             answer, blobs = answer_callback(message, blob, callbacks, student)
         except WireError as error:
-            raise Tampered(f"the process sent an unreadable callback ({error})") from error
+            raise Tampered("the process sent an unreadable callback", error) from error
         except StudentEnded:
             raise
         except BaseException:  # the check gave its verdict inside a callback

@@ -14,14 +14,17 @@ one is gone. The student reads the message of a failed check. A person decides a
 decided.
 """
 
+MAX_SAID_CHARS = 500
+
 
 class StudentEnded(Exception):
     """The student's process gave no answer to a request, and was ended if it had not ended itself.
 
     The message says why, in words for a TA and the student. settled: what had to be ended has been.
+    said: the part of the message that the process may have written, for the TA alone.
     """
 
-    settled = False
+    settled, said = False, ""
 
 
 class ChildDied(StudentEnded):
@@ -42,3 +45,7 @@ class UsedUp(Overran):
 
 class Tampered(StudentEnded):
     """The child sent a frame that no honest child sends: forged, stale or malformed."""
+
+    def __init__(self, what: str, said: object = "") -> None:
+        self.said = str(said)[:MAX_SAID_CHARS]
+        super().__init__(f"{what} ({self.said})" if self.said else what)

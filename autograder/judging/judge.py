@@ -7,7 +7,7 @@ and decides.
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
@@ -208,14 +208,14 @@ def _with_reason(
     why = session.why_unbound(name)
     if not why and name in unrun:
         why = f"cell {unrun[name] + 1} should define it, but is not a code cell, so it did not run"
-    told = f"{finding.message.rstrip('.')}: {why}." if why else finding.message
+    told = finding.reworded(lambda text: f"{text.rstrip('.')}: {why}.") if why else finding
     if lacking := right_elsewhere(why):
         return Finding.undecided(finding.check, lacking)
     missing = _missing_name(why) or name
     if not any(missing in names for names in experiments):
-        return replace(finding, message=told)
+        return told
     wrong = borrowed(missing)
-    return replace(finding, message=f"{told} {wrong.sentences()}", cause=wrong.cause)
+    return told.reworded(lambda text: f"{text} {wrong.sentences()}", cause=wrong.cause)
 
 
 def _missing_name(text: str) -> str:
@@ -253,6 +253,7 @@ def _check_result(exercise: str, finding: Finding, points: float, max_points: fl
         max_points=max_points,
         passed=finding.passed,
         message=finding.message,
+        shown=finding.shown,
         claim=finding.check.claim,
         hint=finding.check.hint,
         status=finding.status,

@@ -6,12 +6,15 @@ from types import ModuleType
 
 from autograder.judging.ends import ChildDied, Overran, StudentEnded, UsedUp
 from autograder.judging.session import Session
+from autograder.judging.steady import Changed
 from labkit.bridge.student import Student
 from labkit.bridge.wire import WireError
 from labkit.checks.core import HIDDEN, Check, Finding, Wrong, play_check
 from labkit.checks.unjudged import ENDLESS, EXITS
 
 MAX_SILENCES = 2
+VERDICTS = ("passed", "failed", "unjudged")
+UNREADABLE = "your code returned what cannot be read"
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,9 @@ class Playing:
         """Play all in one fork, then each that failed again in a fork of its own.
 
         So none fails by another's side effects, and none by another's crash, for a fork that ended
-        is replaced; yet a submission whose checks all pass costs one fork, not one for each. A
-        check that is played again does not find the files that earlier checks left.
+        is replaced; yet a submission whose checks all pass costs one fork, not one for each. What
+        is played again finds nothing that earlier checks left. An answer that the fresh process
+        has otherwise, such as a measured time, is no reason for another verdict.
         """
         findings: list[Finding] = []
         alone: set[int] = set()
@@ -48,9 +52,10 @@ class Playing:
             findings += self._in_fork(plays[len(findings) :])
         for i, finding in enumerate(findings):
             failed = finding.status == "failed" and i not in alone
-            if failed and not self._has_ended(plays[i]) and self._session.with_clean_files():
+            if failed and not self._has_ended(plays[i]) and self._session.is_ready_again():
                 again = self._in_fork([plays[i]])[0]
-                findings[i] = finding if again.is_undecided else again
+                is_verdict = again.status in VERDICTS and again.cause != UNREADABLE
+                findings[i] = again if is_verdict else finding
         return findings
 
     def _in_fork(self, plays: list[Play]) -> list[Finding]:
@@ -73,7 +78,8 @@ class Playing:
             if len(findings) < len(plays):
                 check = plays[len(findings)].check
                 wrong = Wrong(str(ended), cause=_cause_of(ended))
-                findings.append(Finding.failed(check, wrong, HIDDEN))
+                finding = Finding.failed(check, wrong, HIDDEN)
+                findings.append(finding.without(f" ({ended.said})") if ended.said else finding)
                 if isinstance(ended, Overran):
                     self._silences.setdefault(check.exercise, []).append(str(ended))
         return findings
@@ -100,8 +106,8 @@ def _play(play: Play, student: Student, broken: list[str]) -> Finding:
     except StudentEnded:
         raise
     except WireError as error:
-        cause = "your code returned what cannot be read"
-        return Finding.failed(check, Wrong(f"{cause}: {error}", cause=cause))
+        finding = Finding.failed(check, Wrong(f"{UNREADABLE}: {error}", cause=UNREADABLE))
+        return finding if isinstance(error, Changed) else finding.without(f": {error}")
     except Exception as error:
         broken.append(
             f"our check {check.name} broke ({in_a_line(error)}); mark {check.exercise} by hand and "

@@ -8,12 +8,14 @@ checks are played in forks of that child.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from autograder.intake.steps import Step
 from autograder.judging.client import ZygoteHandle
 from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
+from autograder.judging.own_words import OwnWords
 from autograder.judging.reasons import error_of, needed_by_answers, why_unbound
 from autograder.judging.steady import SteadyChannel
 from autograder.judging.walled import CellResult, Child
@@ -46,7 +48,8 @@ class Session:
     _n_starts: int = 0
     _spent_s: float = 0.0  # by the children before this one
     _own_cells_s: float = 0.0
-    _files: str | None = None
+    _cells_s: float = 0.0  # of all cells
+    _files: str = ""  # a digest of what lies on the disk of a child for checks played again
 
     @property
     def spent_s(self) -> float:
@@ -64,6 +67,7 @@ class Session:
                 self._tell(f"{_cell(step)} did not run: {reason}")
             else:
                 self._run_step(position, step)
+        self._cells_s = self.spent_s
 
     def look_at(self, places: Mapping[str, str]) -> None:
         """See what these answers are, before anything of the student's is called.
@@ -76,8 +80,7 @@ class Session:
             with self._child.deadline(self.limits.check_s):
                 for name, exercise in places.items():
                     self._child.names_of = exercise
-                    SteadyChannel(self._child, self._seen).look_at([name])
-            self._files = self._child.files_digest()
+                    SteadyChannel(self._child, self._seen, self._words).look_at([name])
         except StudentEnded:
             self._restart(len(self.steps))
 
@@ -93,10 +96,15 @@ class Session:
         self._refuse_more()
         try:
             with self._child.forked():
-                return play(Student(SteadyChannel(self._child, self._seen)))
+                return play(Student(SteadyChannel(self._child, self._seen, self._words)))
         finally:
             if not self._child.alive:
                 self._restart(len(self.steps))
+
+    @cached_property
+    def _words(self) -> OwnWords:
+        texts = (data.decode(errors="replace") for data in self.files.values())
+        return OwnWords([*(step.source for step in self.steps), *texts])
 
     @contextmanager
     def deadline(self, exercise: str = "") -> Iterator[None]:
@@ -106,18 +114,21 @@ class Session:
         with self._child.deadline(self.limits.check_s):
             yield
 
-    def with_clean_files(self) -> bool:
-        """Whether the next fork finds the files that the cells have left, and nothing of a check's.
+    def is_ready_again(self) -> bool:
+        """Whether the next fork knows nothing of the checks that were played before.
 
-        What checks have written is gone in a fresh child. Where it cannot be told (see
-        processes.files_digest), they may have written something.
+        A fork could leave word in this child by a pipe, shared memory, a signal, its exit status
+        and more. So the first check that is played again gets a fresh child, and each after it a
+        fork of that one: it may learn of the checks before it, as in the one fork of them all.
+        Files that another check has left ask for one more fresh child. There is none if the cells
+        have taken so long that the submission's time would not last for them and a check.
         """
         if self._child is None or self.spent_s > self.limits.submission_s:
             return False
-        digest = self._child.files_digest()
-        if digest and digest == self._files:
+        if self._files and self._child.files_digest() == self._files:
             return True
-        if self._n_starts > MAX_RESTARTS:
+        ends_s = self.spent_s + self._cells_s + self.limits.check_s
+        if self._n_starts > MAX_RESTARTS or ends_s > self.limits.submission_s:
             return False
         self._restart(len(self.steps))
         if self._child is not None:

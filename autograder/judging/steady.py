@@ -9,22 +9,28 @@ import json
 import re
 from collections.abc import Callable, Iterable
 
+from autograder.judging.own_words import OwnWords
 from labkit.bridge.student import Channel
 from labkit.bridge.wire import WireError
 
 _HANDLE = re.compile(r'"\$handle": \[\d+')  # each look numbers the objects afresh
 
 
+class Changed(WireError):
+    """An answer is another than before."""
+
+
 class SteadyChannel:
     """A channel over which the plain value of a name never changes.
 
     seen: digests of what the answers of one submission were when they were first looked at, by
-    name; all channels to its processes share them.
+    name; all channels to its processes share them. words: what reports of exceptions may say.
     """
 
-    def __init__(self, channel: Channel, seen: dict[str, bytes]) -> None:
+    def __init__(self, channel: Channel, seen: dict[str, bytes], words: OwnWords) -> None:
         self._channel = channel
         self._seen = seen
+        self._words = words
 
     def look_at(self, names: Iterable[str]) -> None:
         """Look at these names before anything of the student's has been called."""
@@ -33,13 +39,13 @@ class SteadyChannel:
             self.request(asked, [], [])
 
     def request(self, message: dict, blobs: list, callbacks: list[Callable]) -> tuple[dict, bytes]:
-        """Carry a request. Raises: WireError for an answer that is another than before."""
+        """Carry a request. Raises: Changed for an answer that is another than before."""
         reply, blob = self._channel.request(message, blobs, callbacks)
         if message["op"] == "value" and not message["hold"]:
             name, found = message.get("target", {}).get("$name"), _digest(reply, blob)
             if name and self._seen.setdefault(name, found) != found:
-                raise WireError(f"`{name}` was something else when it was looked at before")
-        return reply, blob
+                raise Changed(f"`{name}` was something else when it was looked at before")
+        return self._words.of_report(reply), blob
 
 
 def _digest(reply: dict, blob: bytes) -> bytes:

@@ -29,8 +29,9 @@ class CheckResult:
     the exercise's other checks do of their points; cause:
     what is wrong, as several students may have it; expected and got: what differs; gate: while it
     is not passed, the exercise earns at most half; case: the place of the hidden case that failed,
-    -1 if it is not known. Lines of earlier versions have none of the six:
-    they are "passed" or "failed", never "todo", and count for no cause.
+    -1 if it is not known; shown: the message without what the student's code said of a hidden case,
+    "" if it said nothing. Lines of earlier versions have none of the seven: they are "passed" or
+    "failed", never "todo", and count for no cause.
     """
 
     exercise: str
@@ -47,6 +48,7 @@ class CheckResult:
     got: str = ""
     gate: bool = False
     case: int = -1
+    shown: str = ""
 
     def __post_init__(self) -> None:
         if not self.status:
@@ -55,21 +57,26 @@ class CheckResult:
     @property
     def explanation(self) -> str:
         """The message, and what the check means for the exercise; "" if it has passed."""
+        return self._explained(self.message)
+
+    @property
+    def explanation_before_the_end(self) -> str:
+        """The same without the value that a hidden case expects; a next attempt could return it.
+
+        Neither does it show what the student's own code said, for that could be the case itself.
+        """
+        text = self._explained(self.shown or self.message)
+        if not self.message.startswith(HIDDEN):
+            return text
+        return text.replace(f"expected {self.expected}, got ", "got ")
+
+    def _explained(self, message: str) -> str:
         if self.passed:
             return ""
         meanings = {"undecided": UNDECIDED_SENTENCE, "unjudged": ""}
         of_gate = GATE_SENTENCE if self.gate and not is_stop(self) else ""
         meaning = meanings.get(self.status, of_gate)
-        return "\n".join(filter(None, (self.message, meaning)))
-
-    @property
-    def explanation_before_the_end(self) -> str:
-        """The same without the value that a hidden case expects; a next attempt could return it."""
-        if not self.message.startswith(HIDDEN):
-            return self.explanation
-        return self.explanation.replace(
-            f"expected {self.expected}, got {self.got}", f"got {self.got}"
-        )
+        return "\n".join(filter(None, (message, meaning)))
 
 
 @dataclass(frozen=True)

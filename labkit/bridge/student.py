@@ -50,6 +50,12 @@ class StudentError(Exception):
         self.is_unwritten = is_unwritten
         self._kinds = kinds | {kind}
 
+    @property
+    def stop(self) -> str:
+        """Where the student's code stopped, without its values."""
+        where = f"at {self.lines[-1].partition(': ')[0]}" if self.lines else f"with {self.kind}"
+        return f"your code stopped {where}"
+
     def is_a(self, kind: str) -> bool:
         """Whether it is an instance of that class or of a derived one, as in `except`."""
         return kind in self._kinds
@@ -112,7 +118,7 @@ class Proxy:
     def __len__(self) -> int:
         length = self._student.ask("length", self)
         if type(length) is not int or length < 0:
-            raise StudentError("TypeError", f"len() gave {length!r}, not a count")
+            raise StudentError("TypeError", f"len() gave {length!r:.40}, not a count")
         return length
 
     def __getitem__(self, index: Any) -> Any:
@@ -232,7 +238,7 @@ class Student:
         index, kind, _ = payload
         if type(index) is not int or not isinstance(kind, str):
             raise WireError("not a handle")
-        return Proxy(self, {"$handle": index}, _clean(kind[:80]))
+        return Proxy(self, {"$handle": index}, kind if _is_name(kind) else "object")
 
 
 def raised_by(student: Student) -> list[StudentError]:
@@ -296,7 +302,7 @@ def _student_error(reply: dict) -> Exception:
     if not isinstance(kind, str) or not isinstance(message, str) or not isinstance(lines, list):
         raise WireError("a reply is neither a value nor an error")
     if kind == "MissingName":
-        return MissingName(message)
+        return MissingName(message if _is_name(message) else "a name")
     kinds = reply.get("kinds")
     kinds = kinds[:MAX_KINDS] if isinstance(kinds, list) else []
     lines = tuple(_clean(str(line)[:200]) for line in lines[:MAX_TRACE_FRAMES])
@@ -305,6 +311,10 @@ def _student_error(reply: dict) -> Exception:
         *(_clean(kind), _clean(message), lines, frozenset(map(str, kinds)), function),
         is_unwritten=reply.get("unwritten") is True,
     )
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= MAX_NAME_CHARS and text.isidentifier()
 
 
 def _clean(text: str) -> str:

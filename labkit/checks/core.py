@@ -16,7 +16,7 @@ function are shorter as a table, which has its own open cases: see `labkit.check
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -134,7 +134,8 @@ class Finding:
     has to be mended first, or "undecided" for a check that came to no verdict;
     message: all of it, for the student; cause, expected and got: the parts of what is wrong; case:
     the place of the case that failed, -1 if there is none. stop: where the student's code raised,
-    "" if it did not. share: of the exercise's points, what it can earn at most.
+    "" if it did not. share: of the exercise's points, what it can earn at most. shown: the message
+    without what the student's code said of a hidden case, "" if it said nothing.
     """
 
     check: Check
@@ -146,6 +147,7 @@ class Finding:
     case: int = -1
     stop: str = ""
     share: float = 1.0
+    shown: str = ""
 
     @classmethod
     def failed(
@@ -165,6 +167,17 @@ class Finding:
     def undecided(cls, check: Check, reason: str) -> Self:
         """The finding of a check that came to no verdict: a person has to look."""
         return cls(check, "undecided", f"This check is not decided: {reason}.")
+
+    def reworded(self, change: Callable[[str], str], **more: Any) -> Self:
+        """The finding with its message changed in all its forms."""
+        shown = change(self.shown) if self.shown else ""
+        return replace(self, message=change(self.message), shown=shown, **more)
+
+    def without(self, said: str, instead: str = "") -> Self:
+        """The finding that shows students something else in place of what their code said."""
+        before = self.shown or self.message
+        after = before.replace(said, instead) if said else before
+        return self if after == before else replace(self, shown=after)
 
     @property
     def passed(self) -> bool:
@@ -271,13 +284,22 @@ def play_check(
     """Play every case that applies, up to the first that goes wrong.
 
     `hidden` keeps the case itself out of the message, unless it is the student's own answer
-    (`is_own`). right: holds the right functions, by the names of exercises. why_missing: what is
+    (`is_own`), and the texts of the student's exceptions out of what is shown: they may say all of
+    the case. right: holds the right functions, by the names of exercises. why_missing: what is
     said of a name that is not there.
     Raises: ValueError if no case applies, for then the check could not fail.
     """
     applicable = [(i, case) for i, case in enumerate(cases) if check.applies_to(case)]
     if not applicable:
         raise ValueError(f"no case for the check {check.name} of {check.exercise}")
+
+    def shown(finding: Finding, case: Any) -> Finding:
+        if not hidden or getattr(case, "is_own", False):
+            return finding
+        for error in raised_by(student):
+            finding = finding.without(str(error), error.kind)
+        return finding
+
     raised_by(student).clear()
     for i, case in applicable:
         try:
@@ -287,18 +309,20 @@ def play_check(
         except Unfinished as unfinished:
             return Finding(check, "todo", str(unfinished))
         except NotJudged as reason:
-            return Finding.unjudged(check, reason.what)
+            return shown(Finding.unjudged(check, reason.what), case)
         except Undecided as reason:
-            return Finding.undecided(check, reason.sentences().rstrip("."))
+            return shown(Finding.undecided(check, reason.sentences().rstrip(".")), case)
         except MissingName as missing:
             return Finding(check, "todo", why_missing(str(missing)))
         except StudentError as error:
             if error.is_unwritten:
                 return Finding(check, "todo", _what_is_to_do(check.exercise, error))
+            raised_by(student).append(error)
             place = _place_of(case, hidden)
-            return Finding.failed(check, _raised(error), place, i, stop_of(error))
+            return shown(Finding.failed(check, _raised(error), place, i, error.stop), case)
         except Wrong as wrong:
-            return Finding.failed(check, wrong, _place_of(case, hidden), i, _last_stop(student))
+            place, stop = _place_of(case, hidden), _last_stop(student)
+            return shown(Finding.failed(check, wrong, place, i, stop), case)
         except NoValue as error:
             return Finding.failed(check, Wrong(str(error)), _place_of(case, hidden), i)
     return Finding(check, "passed")
@@ -344,16 +368,10 @@ def _raised(error: StudentError) -> Wrong:
     return Wrong(f"{RAISED} {error}{line}", cause=f"{RAISES} {error.kind}")
 
 
-def stop_of(error: StudentError) -> str:
-    """Where the student's code stopped, without its values."""
-    where = f"at {error.lines[-1].partition(': ')[0]}" if error.lines else f"with {error.kind}"
-    return f"your code stopped {where}"
-
-
 def _last_stop(student: Student) -> str:
     """The last stop of the student's code that a check saw before it said no; "" if it saw none."""
     raised = raised_by(student)
-    return stop_of(raised[-1]) if raised else ""
+    return raised[-1].stop if raised else ""
 
 
 def _place_of(case: Any, hidden: bool) -> str:

@@ -86,14 +86,14 @@ def wanted_tokens(value: Any, shape: Sequence[int], vocab_size: int) -> None:
 
 
 def slip_in_tensors(got: Any, slips: Slips, *arguments: Any, within: float = 1e-4) -> str:
-    """The sentences for a tensor: the slips that give it from the same arguments."""
+    """The sentences for a tensor: the slips that give it from the same arguments, NaN as NaN."""
     if not isinstance(got, Tensor) or not got.is_floating_point():
         return ""
 
     def agrees(slip: Callable[..., Tensor]) -> bool:
         one = slip(*arguments)
         return one.shape == got.shape and torch.allclose(
-            got.float(), one.float(), rtol=within, atol=within
+            got.float(), one.float(), rtol=within, atol=within, equal_nan=True
         )
 
     return joined(sentence for sentence, slip in slips.items() if agrees(slip))

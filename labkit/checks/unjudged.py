@@ -5,7 +5,6 @@ The other checks are not judged until it is fixed. No points change: what is not
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from labkit.checks.core import NOT_JUDGED, RAISED, RAISES, Finding
@@ -61,8 +60,12 @@ def _first(group: Sequence[Finding]) -> Finding:
 def _with_cross(finding: Finding) -> Finding:
     if finding.status == "failed":
         return finding
-    text = finding.message.removeprefix(NOT_JUDGED)
-    return replace(finding, status="failed", message=text[:1].upper() + text[1:])
+    return finding.reworded(_as_a_mistake, status="failed")
+
+
+def _as_a_mistake(message: str) -> str:
+    text = message.removeprefix(NOT_JUDGED)
+    return text[:1].upper() + text[1:]
 
 
 def _without_cross(finding: Finding, stops: Sequence[Finding]) -> Finding:

@@ -88,13 +88,14 @@ def call(*args: Any, **kwargs: Any) -> Call:
 
 @dataclass(frozen=True)
 class Row:
-    """A call and its result. kind: the claim it belongs to; beside: rows to compare it with."""
+    """A call and its result. kind: its claim; beside: to compare with; among: all played rows."""
 
     call: Call
     result: Any
     function: str = ""
     kind: str = ""
     beside: tuple["Row", ...] = ()
+    among: tuple["Row", ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.function}{self.call}"

@@ -19,9 +19,9 @@
 
 A row is a call and its result: a value, or the class of an exception. Hidden rows are calls alone;
 the reference answer gives their results. The message about a wrong result names a slip if the slip
-gives all that the student's function gives: for the row itself, and for the probes. Without probes
-the other open rows take their place: all of the table, or else those of the claim. A function of
-slips with a parameter `right` gets the right result as well; probes have none.
+gives all that the student's function gives: for all rows, open and hidden, of the table, or else of
+the claim. With probes it is for these and the rows of the claim. A function of slips with a
+parameter `right` gets the right result as well; probes have none.
 
 No constant passes a claim. If all its rows give the same, or nothing (0, False, None, an empty
 list, an exception), it is judged only if a call of another claim gives something else.
@@ -146,7 +146,8 @@ class CallTable(Checks):
             others = [each for each in firsts.values() if each.result != row.result]
             return others if is_nothing or is_one else []
 
-        return [replace(row, beside=tuple(beside(row.kind, row))) for row in found]
+        among = (*self.open_cases, *found)
+        return [replace(row, beside=tuple(beside(row.kind, row)), among=among) for row in found]
 
     def _play(self, claim: Claim, student: Student, row: Row) -> None:
         if callable(claim.relative):
@@ -206,14 +207,15 @@ class CallTable(Checks):
 
     def _cause(self, claim: Claim, student: Student, row: Row) -> str:
         """The sentences about the slips that give all that the student's function gives."""
-        if claim.slips and (why := self._fitting(claim, student, [*claim.rows, row], claim.slips)):
+        own = [each for each in row.among if each.kind == claim.name]
+        if claim.slips and (why := self._fitting(claim, student, [*own, row], claim.slips)):
             return why
         if row.is_refused:
             return ""
-        every = [each for each in self.open_cases if each.gives_something]
-        own = [each for each in every if each.kind == claim.name]
-        probes = [each.gives(None) for each in self.probes]
-        for rows in [probes] if probes else [every, own]:
+        every = [each for each in row.among if each.gives_something]
+        own = [each for each in own if each.gives_something]
+        probes = [*[each.gives(None) for each in self.probes], *own]
+        for rows in [probes] if self.probes else [every, own][: len(own)]:  # one row is no proof
             for slips in self.slips:
                 if why := self._fitting(replace(claim, of=None), student, [*rows, row], slips):
                     return why

@@ -3,6 +3,7 @@
 Many requests are served on two servers, one for prefill and one for decode, on a virtual clock:
 
 workload   what clients ask for, what the servers hold, what their work takes
+traffic    requests as two services had them; traces: as you have downloaded them
 log        all that happened in a run, and stretches of time in it
 servers    the primitives that a scheduler calls; every call goes into the log
 driver     lets two loops run, in the order of time or against it
@@ -30,6 +31,8 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.labs.batching.real.two_processes": "CAN_FORK serve_in_two_processes",
         "labkit.labs.batching.replay": "in_words",
         "labkit.labs.batching.rules": "faults",
+        "labkit.labs.batching.traces": "read_trace",
+        "labkit.labs.batching.traffic": "chat_like code_like",
         "labkit.labs.batching.widget": "batching_player",
         "labkit.labs.batching.workload": "FixedCosts Job RooflineCosts Setup "
         "exponential_lengths poisson",

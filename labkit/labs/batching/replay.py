@@ -110,7 +110,8 @@ class State:
 
     def apply(self, event: Event) -> None:
         """Go on past an event."""
-        if event.what == "prefill" and (oldest := self.oldest_to_prefill()) is not None:
+        is_new = not self.waiting.keys().isdisjoint(event.ids)  # to compute again is another fault
+        if event.what == "prefill" and is_new and (oldest := self.oldest_to_prefill()) is not None:
             self.n_left_out[oldest.id] += oldest.id not in event.ids
         if event.server == DECODE and event.what == "step":
             self.n_steps_in_call = 0

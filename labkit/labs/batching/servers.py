@@ -61,7 +61,7 @@ class Server:
 
     def note_error(self, error: Exception) -> None:
         """Called by the driver if the loop raises."""
-        self._note("error", (), note=str(error)[:80])
+        self._note("error", (), note=getattr(error, "kind", str(error))[:80])
 
     def arrivals(self) -> list[dict]:
         """The requests that have come since it was last asked, oldest first."""

@@ -1,5 +1,6 @@
 """The first cell as students run it: released files, one environment, no network."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -15,9 +16,10 @@ from autograder import places
 from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import repository_cell
 from autograder.builder.site import write_site
-from autograder.builder.source import read_labs
+from autograder.builder.source import read_course, read_labs
 from autograder.builder.wheel import code_files
 from autograder.places import REPOSITORY
+from autograder.signing import key_file, make_key, signature_of
 
 LABS = read_labs()
 FIRST, SECOND = LABS[:2]
@@ -43,12 +45,25 @@ InteractiveShell().run_cell(sys.stdin.read())
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def own_course(tmp_path_factory):
+    """A course with a key of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(places, "COURSE", tmp_path_factory.mktemp("course") / "course.toml")
+        places.COURSE.write_text('title = ""\n')
+        make_key()
+        yield
+
+
 @contextmanager
 def revision(number, folder):
     """What is built meanwhile has this revision in the first lab."""
     with pytest.MonkeyPatch.context() as patch:
+        secret, key = key_file().read_text(), read_course().key
         patch.setattr(places, "COURSE", folder / "course.toml")
-        places.COURSE.write_text(f'title = ""\n[revisions]\n{FIRST.name} = {number}\n')
+        key_file().write_text(secret)
+        course = f'title = ""\nkey = "{key}"\n[revisions]\n{FIRST.name} = {number}\n'
+        places.COURSE.write_text(course)
         yield
 
 
@@ -158,6 +173,88 @@ def test_a_corrected_lab_arrives_from_its_address(ready, site, corrected, tmp_pa
         write_site(place, [FIRST], address)
     assert ready.says(old, tmp_path).endswith("is installed. It is a newer edition of this lab.")
     assert ready.says(USE, tmp_path).split()[0] == corrected.version
+
+
+def newer_list(corrected, **more):
+    """The list of the corrected edition, with other packages or files, and as it was signed."""
+    news = json.loads(corrected.listed())
+    return {**news, "wheels": news["wheels"] | more}
+
+
+def of_another_key(corrected, folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(places, "COURSE", folder / "course.toml")
+        places.COURSE.write_text('title = "another"\n')
+        make_key()
+        return json.loads(corrected.listed())
+
+
+def signed(wheels):
+    return {"wheels": wheels, "signature": signature_of(wheels)}
+
+
+EVIL = ["9.0", "0" * 64]
+UNSIGNED = {  # lists that somebody else than the course has put there
+    "another package": lambda corrected, folder: newer_list(corrected, evil=EVIL),
+    "another package, signed": lambda corrected, folder: signed(
+        newer_list(corrected, evil=EVIL)["wheels"]
+    ),
+    "another hash": lambda corrected, folder: newer_list(
+        corrected, labkit=[corrected.version, "0" * 64]
+    ),
+    "another hash of what is pinned": lambda corrected, folder: newer_list(
+        corrected, labkit=[edition_of(FIRST).version, "0" * 64]
+    ),
+    "no signature": lambda corrected, folder: newer_list(corrected) | {"signature": ""},
+    "another list's signature": lambda corrected, folder: (
+        newer_list(corrected) | {"signature": signature_of({"labkit": 1})}
+    ),
+    "another course's key": of_another_key,
+}
+
+
+@pytest.mark.parametrize("kind", UNSIGNED)
+def test_a_list_that_the_course_has_not_signed_is_not_used(kind, ready, site, corrected, tmp_path):
+    _, place = site
+    cell = first_cell((place / "notebooks" / f"{FIRST.name}.ipynb").read_text())
+    listed = json.dumps(UNSIGNED[kind](corrected, tmp_path))
+    for folder in (place, tmp_path):
+        (folder / "labkit-lab01.json").write_text(listed)
+        *sentences, said = ready.run(cell, tmp_path).splitlines()
+        assert said == f"labkit {edition_of(FIRST).version} is ready."
+        assert {*sentences} == {
+            "labkit-lab01.json is not used: the course has not signed what it names."
+        }
+
+
+def test_a_list_of_an_older_edition_is_not_used(ready, corrected, tmp_path):
+    (tmp_path / "labkit-lab01.json").write_bytes(edition_of(FIRST).listed())
+    said = ready.says(first_cell(corrected.notebook("")), tmp_path)
+    assert said.startswith("The labkit of lab 01 is not installed.")
+
+
+def test_a_course_without_a_key_takes_no_list_from_its_site(ready, site, corrected, tmp_path):
+    address, place = site
+    (place / "labkit-lab01.json").write_bytes(corrected.listed())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(places, "COURSE", tmp_path / "course.toml")
+        places.COURSE.write_text(f'title = ""\naddress = "{address}"\n')
+        cells = first_cell(edition_of(FIRST).notebook(address)), repository_cell(FIRST)
+        assert json.loads(edition_of(FIRST).listed())["signature"] == ""
+    for cell in cells:
+        assert ready.run(cell, tmp_path) == f"labkit {edition_of(FIRST).version} is ready.\n"
+
+
+def test_the_repositorys_notebook_takes_a_signed_list_from_its_site(
+    ready, site, corrected, tmp_path
+):
+    address, place = site
+    with revision(2, tmp_path):
+        write_site(place, [FIRST], address)
+        places.COURSE.write_text(f'address = "{address}"\n{places.COURSE.read_text()}')
+        cell = repository_cell(FIRST)
+    said = ready.says(cell, tmp_path)
+    assert said.startswith(f"labkit {corrected.version} is installed.")
 
 
 def test_the_sites_index_is_one_that_pip_reads(ready, site, tmp_path):

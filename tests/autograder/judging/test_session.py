@@ -16,7 +16,7 @@ from autograder.judging.wall import ChildSettings, strongest_rung
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import StudentError
 from labkit.bridge.wire import WireError
-from labkit.checks.core import Check
+from labkit.checks.core import Check, Wrong
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LIMITS = Limits(cell_s=2, check_s=0.3, cells_s=5)
@@ -303,7 +303,7 @@ def test_what_a_check_has_written_is_gone_for_the_next(run):
     session = run(source)
     session.look_at({})
     for _ in range(3):
-        assert session.with_clean_files()
+        assert session.is_ready_again()
         assert session.in_fork(call("looks")) == 1
 
 
@@ -315,10 +315,106 @@ def test_memory_that_forks_share_is_not_taken_for_a_clean_disk(run):
     session.look_at({})
     assert session.in_fork(call("looks")) == 1
     for _ in range(MAX_RESTARTS):
-        assert session.with_clean_files()
+        assert session.is_ready_again()
         assert session.in_fork(call("looks")) == 1
-    assert not session.with_clean_files()
+    assert not session.is_ready_again()
     assert session.in_fork(call("looks")) == 2
+
+
+CARRIERS = {  # ways from one fork to the next: a cell, how a number is put there, how it is read
+    "a pipe": (
+        "r, w = os.pipe(); os.set_blocking(r, False)",
+        "os.write(w, bytes([n]))",
+        "os.read(r, 1)[0]",
+    ),
+    "a pair of sockets": (
+        "import socket\na, b = socket.socketpair(); b.setblocking(False)",
+        "a.send(bytes([n]))",
+        "b.recv(1)[0]",
+    ),
+    "shared memory that no cell has touched": (
+        "import mmap\nshared = mmap.mmap(-1, 1)",
+        "shared[0] = n",
+        "shared[0]",
+    ),
+    "a file": ("", "open('kept', 'wb').write(bytes([n]))", "open('kept', 'rb').read()[0]"),
+    "a file without a name": (
+        "import tempfile\nf = tempfile.TemporaryFile(buffering=0)",
+        "os.pwrite(f.fileno(), bytes([n]), 0)",
+        "os.pread(f.fileno(), 1, 0)[0]",
+    ),
+    "the place in a file": ("f = open(os.__file__)", "f.seek(n)", "f.tell()"),
+    "a number of signals": (
+        "import signal\nn_heard = 0\n"
+        "def hear(*_):\n    global n_heard\n    n_heard += 1\n"
+        "signal.signal(signal.SIGUSR1, hear)",
+        "for _ in range(n):\n        os.kill(os.getppid(), signal.SIGUSR1); time.sleep(0.02)",
+        "n_heard",
+    ),
+    "its exit status": (
+        "wait, heard = os.waitpid, [0, 0]\n"
+        "def hear(*asked):\n    heard[:] = wait(*asked)\n    return heard\n"
+        "os.waitpid = hear",
+        "leave = os._exit; os._exit = lambda code: leave(n)",
+        "os.waitstatus_to_exitcode(heard[1])",
+    ),
+    "the next number of a process": (
+        "from_here = os.getpid()",
+        "for _ in range(n):\n        os.waitpid(os.fork() or os._exit(0), 0)",
+        "os.getpid() - from_here - 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_check_that_is_played_again_knows_nothing_of_the_checks_after_it(run, carrier):
+    cell, put, read = CARRIERS[carrier]
+    source = (
+        f"import os, time\n{cell}\ndef hears(n):\n    {put}\n"
+        f"def knows():\n    try:\n        return {read}\n"
+        "    except (OSError, IndexError): return 0"
+    )
+    session = run(source)
+    session.look_at({})
+    guessed = []
+
+    def knows(student, case):
+        guessed.append(student.knows())
+        if guessed[-1] != 7:
+            raise Wrong("it does not know the number")
+
+    checks = [
+        Check(each.__name__, "knows", "Claim.", "", 1, lambda case: True, each)
+        for each in (lambda student, case: None, knows, lambda student, case: student.hears(7))
+    ]
+    found = Playing(session, []).play_all([Play(each, [None]) for each in checks])
+    assert len(guessed) == 2
+    assert [finding.status for finding in found] == ["passed", "failed", "passed"]
+
+
+def test_cells_that_take_long_do_not_run_again_for_a_check_that_failed(run):
+    limits = replace(LIMITS, submission_s=1)
+    session = run("import time\ntime.sleep(0.5)\ndef fails(): return 1 // 0", limits=limits)
+    found = Playing(session, []).play_all(plays_of(2, "fails"))
+    assert [finding.status for finding in found] == ["failed", "failed"]
+    assert session.problems == []
+    assert session._n_starts == 1
+
+
+def test_an_answer_that_a_fresh_process_has_otherwise_keeps_its_first_verdict(run):
+    session = run("import time\nmeasured = time.perf_counter()\ndef spoils(): pass")
+    session.look_at({"measured": ""})
+
+    def is_short(student, case):
+        value_of(student.measured)
+        raise Wrong("it is not short")
+
+    checks = [
+        Check(each.__name__, "spoils", "Claim.", "", 1, lambda case: True, each)
+        for each in (lambda student, case: student.spoils(), is_short)
+    ]
+    found = Playing(session, []).play_all([Play(each, [None]) for each in checks])
+    assert [(one.status, one.cause) for one in found[1:]] == [("failed", "it is not short")]
 
 
 @pytest.mark.skipif(strongest_rung() != "namespaces", reason="nothing is mounted")

@@ -23,7 +23,6 @@ EXCEPT = {
     r"\w+ len\((machine.peaks|unsaved|broken|dear|gammas)\)": "a record, or one setting",
     r"(Prefill|Decode)Loop (len\()?(setup|loads|workloads|kind)\b.*": "settings of servers: a loop "
         "does not read most of them, and checks of loops have capacities of their own",
-    r"(Prefill|Decode)Loop jobs\[\].n_input": "to a loop, a prompt of one token is one of two",
     r"time_runs len\(work_s\)": "one run, after one that warms up",
     r"leaves_launch_floor_at n_context": "a check plays the answer itself as the last length",
     r"slopes len\(.*\)": "one length has no slope; a check plays it",

@@ -244,3 +244,16 @@ def test_each_slip_differs_from_the_right_function_and_from_the_others(lab, tabl
 def test_a_row_is_written_into_a_cell_as_it_is():
     row = Row(call([1, 2], salt="x"), 3, "total", "adds")
     assert str(row) == "total([1, 2], salt='x')"
+
+
+def test_a_slip_that_does_not_fit_a_hidden_row_is_not_named():
+    def without_a_height_of_9(width, height=1):
+        return width + height if height != 9 else width * 2
+
+    rows = AREA.hidden({"multiplies": [call(8, 7), call(8, 9)]}, area)
+    everywhere, not_everywhere = (
+        findings(wrong, cases=[*rows, *AREA.open_cases])["multiplies"].message
+        for wrong in (lambda width, height=1: width + height, without_a_height_of_9)
+    )
+    assert "Multiply." in everywhere
+    assert "Multiply." not in not_everywhere

@@ -93,7 +93,7 @@ def test_an_output_that_is_divided_at_the_end_alone_is_named():
 
 def test_a_state_kept_in_variables_is_named():
     keeping = as_mutated("O and l are loaded, but not used: kept in variables")
-    assert "Earlier copies of O and l were" in failed(expect_nothing_kept, keeping, CASE).why
+    assert "Others write to O and l between turns" in failed(expect_nothing_kept, keeping, CASE).why
 
 
 def test_a_tile_that_waits_for_the_next_turn_is_named():

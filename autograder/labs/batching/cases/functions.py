@@ -85,13 +85,16 @@ def _latencies(rng: random.Random) -> Calls:
 
 
 def _goodputs(rng: random.Random) -> Calls:
-    """Times in 64ths of seconds; how many requests of each sort is drawn, at least two good."""
+    """Times in 64ths of seconds; how many requests of each sort is drawn, at least two good.
+
+    Fewer are good (3 to 7) than exactly meet a limit (8 or more): a count is no constant.
+    """
     limits = rng.randrange(40, 90) / 64, rng.randrange(5, 20) / 64
 
     def some(n: int, *parts: float) -> list[tuple[float, float]]:
         return [tuple(part * limit for part, limit in zip(parts, limits, strict=True))] * n
 
-    n_good, n_on = rng.randint(2, 6), rng.randint(2, 4)
+    n_good, n_on = rng.randint(2, 6), rng.randint(3, 5)
     good = some(n_good, 0.5, 0.75) + some(1, 0.75, 0.0)
     late = some(rng.randint(1, 4), 1.5, 0.5) + some(rng.randint(5, 8), 0.5, 2.0)
     mixed = good + late + some(rng.randint(1, 3), 3.0, 2.0)

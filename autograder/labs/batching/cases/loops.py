@@ -28,8 +28,8 @@ def loop_cases(rng: random.Random) -> dict[str, list]:
     """The cases of both loops; the same state of `rng` gives the same cases."""
     workloads = [*_edges(rng), *_memory(rng), *_speeds(rng), _twins(rng)]
     prefill = [*workloads, *_lengths(rng)]
-    decode = [*workloads, *_all_at_once(rng)]
-    tight = [_jobs(rng, _pairs(rng, 30, most_input=20)) for _ in range(5)]
+    decode = [*workloads, *_all_at_once(rng), _passed_by_small_ones(rng)]
+    tight = [_jobs(rng, _pairs(rng, 30, most_input=20, most_output=20)) for _ in range(5)]
     crowds = [_jobs(rng, _pairs(rng, 48, most_input=48, most_output=20)) for _ in range(3)]
     return {
         "PrefillLoop": [*prefill, Together(tuple(prefill)), load_case("lengths", *crowds)],
@@ -46,7 +46,8 @@ def one_ends_at_once(rng: random.Random) -> LoopCase:
     """Prompts that are in no order by length; the first token of one in a batch is its last."""
     level = rng.randint(20, 36)
     lengths = [(level + 2, 9, 1), (level, 6), (level + 3, 4), (level + 1, 5)]
-    return LoopCase("one ends at once", _jobs(rng, lengths * 2), SETUP)
+    four = replace(SETUP, prefill_capacity=4 * (level + 3))  # what is not freed fills it
+    return LoopCase("one ends at once", _jobs(rng, lengths * 5), four)
 
 
 def _jobs(rng: random.Random, lengths: Iterable[tuple], within_s: float = 0.0) -> tuple[Job, ...]:
@@ -90,13 +91,16 @@ def _edges(rng: random.Random) -> list[LoopCase]:
     to_limit = [(23, None), (22, None), (23, 9), (20, 9, 3), (24, 1)]
     ordinary = _pairs(rng, 9, most_input=16)
     long_answer = [(rng.randint(2, 24), rng.randint(30, 38))]
+    of_one = [(1, 1), (1, 4), (2, 3), (1, None, 3), (1, 2)]
+    last_of_two = [*_pairs(rng, 2), (rng.randint(2, 24), 2)]
     ends = replace(SETUP, eos=OTHER_EOS)
     return [
         LoopCase("nobody", (), SETUP),
         LoopCase("one", _jobs(rng, long_answer, 3.0), SETUP, rng.choice(ORDERS)),
         LoopCase("all alike", _jobs(rng, [alike] * 14), threes, "by time", FAST_PREFILL),
         LoopCase("end together", _jobs(rng, [alike] * 9), ample, "prefill first", NO_PREFILL),
-        LoopCase("one slot", _jobs(rng, _pairs(rng, 3)), one_slot, rng.choice(ORDERS)),
+        LoopCase("one slot", _jobs(rng, last_of_two), one_slot, rng.choice(ORDERS)),
+        LoopCase("prompts of one token", _jobs(rng, of_one), ends),
         LoopCase("limit 1", _jobs(rng, _mixed(rng, by_limit, _pairs(rng, 8))), SETUP, "random"),
         LoopCase("text ends at once", _jobs(rng, _mixed(rng, by_text, _pairs(rng, 8)), 4.0), ends),
         LoopCase("too long", _jobs(rng, _mixed(rng, too_long, ordinary)), SETUP, "decode first"),
@@ -114,13 +118,22 @@ def _memory(rng: random.Random) -> list[LoopCase]:
     length = rng.randint(4, 12)
     exact = [(24 - n, n) for n in (length, length - 1, length, length - 2)]
     over = [(25 - n, n) for n in (length, length - 1, length, length - 2)]
-    ends = replace(SETUP, eos=OTHER_EOS)
-    early = [(rng.randint(4, 12), (None, 40)[i % 2], rng.randint(2, 5)) for i in range(10)]
+    ends = replace(SETUP, eos=OTHER_EOS, max_length=40)
+    early = [(rng.randint(4, 12), (None, 24)[i % 2], rng.randint(2, 5)) for i in range(10)]
     return [
         LoopCase("giants", _jobs(rng, giants), SETUP, "by time", FAST_PREFILL),
         LoopCase("to the token", _jobs(rng, exact * 2 + over * 2), SETUP, "random", FAST_PREFILL),
         LoopCase("early ends", _jobs(rng, early), ends, rng.choice(ORDERS), FAST_PREFILL),
     ]
+
+
+def _passed_by_small_ones(rng: random.Random) -> LoopCase:
+    """A large request of unknown length fits; small ones come after it, one at a time."""
+    small = [(rng.randint(2, 6), 3) for _ in range(8)]
+    jobs = _jobs(rng, [(44, None, rng.randint(18, 20)), *small])
+    times = [0.0, *(rng.uniform(1, 2) + 3 * i for i in range(len(small)))]
+    jobs = tuple(replace(job, arrival_s=when) for job, when in zip(jobs, times, strict=True))
+    return LoopCase("passed by small ones", jobs, replace(SETUP, eos=OTHER_EOS))
 
 
 def _twins(rng: random.Random) -> LoopCase:

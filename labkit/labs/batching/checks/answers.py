@@ -85,7 +85,7 @@ def _expect_ratio(student: Student, case: AnswerCase, setting: str) -> None:
             "one ratio for all three", why="The ratio depends on the lengths and on the slots."
         )
     if got < 1 - TOLERANCE[EQUAL]:
-        why = "Divide static by continuous: continuous batching never takes more steps."
+        why = "Continuous batching never takes more steps than static batching."
         raise Wrong(f"{setting}, {show(got)}", why=why)
     if case.right is None:
         raise OnlyRead

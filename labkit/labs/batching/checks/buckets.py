@@ -7,7 +7,7 @@ from functools import partial
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, expect_number, refuse_blank, show
+from labkit.checks.compare import expect_equal, expect_number, joined, refuse_blank, show
 from labkit.checks.core import Wrong, check
 from labkit.labs.batching.checks.queues import Queue, id_of
 
@@ -44,6 +44,11 @@ class BucketCase:
 
     def bucket(self, i: int) -> int:
         return self.lengths[i] // self.width
+
+
+# Cases in which each rule gives something else, those that nobody names too.
+EDGES = BucketCase("edges", 8, (7, 8, 1, 15, 16, 9, 5, 3, 3, 12, 11))
+MANY = BucketCase("many", 10, (52, 95, 11, 4, 33, 12, 82, 96, 5, 13, 83, 53, 84, 14, 72, 73))
 
 
 def id_at(i: int) -> int:
@@ -86,63 +91,82 @@ def a_batch_is_one_bucket(student: Student, case: BucketCase) -> None:
         if len({case.bucket(i) for i in batch}) > 1:
             shortest, longest = min(lengths[i] for i in batch), max(lengths[i] for i in batch)
             what = f"prompts of {shortest} and {longest} tokens, with buckets of {case.width}"
-            raise Wrong(what, expected="two batches", got="one batch", why=_rule_of(case, batches))
+            raise Wrong(what, expected="two batches", got="one batch", why=_rule_of(student, case))
     n_buckets = len(set(map(case.bucket, range(len(lengths)))))
     what = "the number of batches, if each takes a whole bucket"
-    expect_equal(len(batches), n_buckets, what, why=_rule_of(case, batches))
+    expect_equal(len(batches), n_buckets, what, why=_rule_of(student, case))
     taken = sorted(i for batch in batches for i in batch)
     expect_equal(taken, list(range(len(lengths))), "the requests taken, in all batches together")
 
 
-def _rule_of(case: BucketCase, batches: Sequence[Sequence[int]]) -> str:
-    """By which wrong rule the batches are exactly the buckets; all that fit are named."""
-    width = case.width
-    rules: dict[str, Callable[[int], int]] = {
-        "all lengths share one bucket": lambda n: 0,
-        "each length has its own bucket": lambda n: n,
-        "bucket 0 ends with the width itself": lambda n: (n - 1) // width,
-        "lengths are rounded to the nearest bucket": lambda n: round(n / width),
+def _rule_of(student: Student, case: BucketCase) -> str:
+    """By which wrong rule the batches are exactly the buckets, here and where rules differ."""
+    rules: dict[str, Callable[[int, int], int]] = {
+        "all lengths share one bucket": lambda n, width: 0,
+        "each length has its own bucket": lambda n, width: n,
+        "bucket 0 ends with the width itself": lambda n, width: (n - 1) // width,
+        "lengths are rounded to the nearest bucket": lambda n, width: round(n / width),
     }
+    fitting = list(rules)
+    for each in (case, EDGES):
+        got = sorted(map(sorted, _batches(student, each, len(each.lengths))))
+        fitting = [name for name in fitting if _buckets_by(rules[name], each) == got]
+    return joined(f"This happens if {name}." for name in fitting)
 
-    def buckets(rule: Callable[[int], int]) -> list[list[int]]:
-        by_key: dict[int, list[int]] = {}
-        for i, length in enumerate(case.lengths):
-            by_key.setdefault(rule(length), []).append(i)
-        return sorted(by_key.values())
 
-    got = sorted(map(sorted, batches))
-    names = " or ".join(name for name, rule in rules.items() if buckets(rule) == got)
-    return f"This happens if {names}." if names else ""
+def _buckets_by(rule: Callable[[int, int], int], case: BucketCase) -> list[list[int]]:
+    by_key: dict[int, list[int]] = {}
+    for i, length in enumerate(case.lengths):
+        by_key.setdefault(rule(length, case.width), []).append(i)
+    return sorted(by_key.values())
 
 
 @_buckets("many", "turns", hint="Compare the first requests of all buckets, and take the oldest.")
 def the_bucket_of_the_oldest_is_next(student: Student, case: BucketCase) -> None:
     """The next batch comes from the bucket with the oldest request of all."""
     waiting = set(range(len(case.lengths)))
-    for batch in _batches(student, case, 1 if case.kind == "turns" else len(waiting)):
+    for batch in _turns(student, case):
         oldest = min(waiting)
         if case.bucket(batch[0]) != case.bucket(oldest):
             raise Wrong(
                 f"the batch when request {id_at(oldest)} has waited longest",
                 expected="its bucket",
                 got=f"that of request {id_at(batch[0])}",
-                why=_why_that_bucket(case, case.bucket(batch[0]), waiting),
+                why=_why_that_bucket(student, case),
             )
         waiting -= set(batch)
     expect_equal(len(waiting), 0, "the number of requests that were never taken")
 
 
-def _why_that_bucket(case: BucketCase, taken: int, waiting: set[int]) -> str:
-    """What is special about the bucket that was taken; all that fits is named."""
-    sizes = Counter(case.bucket(i) for i in waiting)
-    fits = {
-        "the fullest": sizes[taken] == max(sizes.values()),
-        "that of the shortest prompts": taken == min(sizes),
-        "that of the longest prompts": taken == max(sizes),
-        "that of the newest request": taken == case.bucket(max(waiting)),
+def _turns(student: Student, case: BucketCase) -> list[list[int]]:
+    return _batches(student, case, 1 if case.kind == "turns" else len(case.lengths))
+
+
+SIZES = ("the fullest", "the emptiest")
+
+
+def _why_that_bucket(student: Student, case: BucketCase) -> str:
+    """By which wrong rule the next bucket is chosen, each time, here and where rules differ."""
+    rules: dict[str, Callable[[BucketCase, set[int]], int]] = {
+        "the fullest": lambda case, waiting: max(Counter(map(case.bucket, waiting)).values()),
+        "the emptiest": lambda case, waiting: min(Counter(map(case.bucket, waiting)).values()),
+        "that of the shortest prompts": lambda case, waiting: min(map(case.bucket, waiting)),
+        "that of the longest prompts": lambda case, waiting: max(map(case.bucket, waiting)),
+        "that of the newest request": lambda case, waiting: case.bucket(max(waiting)),
     }
-    names = " and ".join(name for name, is_so in fits.items() if is_so)
-    return f"That bucket is {names}." if names else ""
+    fitting = list(rules)
+    for each in (case, MANY):
+        waiting = set(range(len(each.lengths)))
+        for batch in _turns(student, each):
+            taken = each.bucket(batch[0])
+            size = Counter(map(each.bucket, waiting))[taken]
+            fitting = [
+                name
+                for name in fitting
+                if rules[name](each, waiting) == (size if name in SIZES else taken)
+            ]
+            waiting -= set(batch)
+    return joined(f"Each time the bucket is {name}." for name in fitting)
 
 
 @_buckets("one", hint="Add requests at the end of a bucket, and take them from its front.")

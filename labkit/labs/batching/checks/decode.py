@@ -94,7 +94,7 @@ def reservations_cover_growth(event: Event, state: State) -> Faults:
     gate=True,
 )
 def caches_are_moved_and_freed_once(event: Event, state: State) -> Faults:
-    """Each KV cache is loaded once, then freed in the store, and freed here once when done."""
+    """Each KV cache is loaded once, then freed in the store at once, and freed here when done."""
     for i in event.ids if event.server == DECODE else ():
         if text := _wrong_move(event.what, i, state):
             yield i, f"request {i} {text}"
@@ -121,6 +121,8 @@ def _wrong_move(what: str, i: int, state: State) -> str:
             return "is freed, but has no memory on this server"
         case "decode" if i in state.running and i not in state.reserved:
             return "gets a token after its memory was freed"
+        case "decode" if i in state.loaded and i in state.stored and state.n_made(i) > 1:
+            return "has joined and got a token, and its memory in the store is not freed"
     return ""
 
 

@@ -227,7 +227,10 @@ padding_waste = CallTable(
             "batches_count_by_their_tokens",
             "With several batches, the sum of the padding is divided by the sum of the tokens.",
             hint="Add up padding and computed tokens over all batches, then divide once.",
-            rows=[call([[12, 3], [12, 12, 6, 6, 9, 12]]).gives(0.25)],
+            rows=[
+                call([[12, 3], [12, 12, 6, 6, 9, 12]]).gives(0.25),
+                call([[12, 12, 6, 6, 9, 12], [12, 3]]).gives(0.25),
+            ],
         ),
         Claim(
             "without_batches_nothing_is_wasted",

@@ -103,7 +103,6 @@ has_prefill_requests = CallTable(
             "Without any request the result is False: the loop ends at once.",
             hint="Return False for an empty list of states.",
             gate=False,
-            why="There is no request at all.",
             rows=rows_of(TO_PREFILL, PREFILL["no_requests_need_no_prefill"]),
         ),
     ],
@@ -125,7 +124,6 @@ has_decode_requests = CallTable(
             'The result is True if any request is "queued" or in "prefill": it comes to decode '
             "later.",
             hint="Count requests that are queued or in prefill too: they come to decode later.",
-            why="A decode loop that ended now would miss the requests that are still on the way.",
             rows=rows_of(TO_DECODE, DECODE["requests_on_their_way_count_too"]),
         ),
         Claim(
@@ -133,7 +131,6 @@ has_decode_requests = CallTable(
             "Without any request the result is False: the loop ends at once.",
             hint="Return False for an empty list of states.",
             gate=False,
-            why="There is no request at all.",
             rows=rows_of(TO_DECODE, DECODE["no_requests_need_no_decode"]),
         ),
     ],

@@ -127,7 +127,7 @@ def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
 
 def _expect_oldest_taken(queue: Queue, accepted: Collection[int], right: int) -> None:
     whys = dict.fromkeys(accepted, "Of the requests that meet the condition, take the oldest.")
-    whys[None] = "If a request does not meet the condition, look at the next one."
+    whys[None] = "A request that meets the condition is waiting. Look at all requests."
     _expect_taken(queue, accepted, right, whys=whys)
 
 

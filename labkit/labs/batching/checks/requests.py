@@ -5,7 +5,7 @@ It is about `limit` and the states: how many tokens a request may have, and when
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -97,7 +97,8 @@ def _expect_limit(student: Student, case: RequestCase) -> None:
         expect_number(got, case.limit, "the limit", slips=slips)
     elif not number_in(got, "the limit") < 1:
         whose = "whose client wants 0 tokens" if case.wanted == 0 else "without room for a token"
-        is_none = case.wanted == 0 and got == case.max_length - case.n_input
+        is_none = case.wanted == 0 and got == case.max_length - case.n_input > 1
+        is_none = is_none and replace(case, wanted=1).build(student).limit == 1
         why = "0 is not None: this client wants no token." if is_none else ""
         raise Wrong(f"the limit of a request {whose}", expected="below 1", got=show(got), why=why)
 
@@ -139,6 +140,7 @@ def the_size_is_prompt_and_limit(student: Student, case: RequestCase) -> None:
             case.n_input + n: "That is its size now. Reserve for all tokens that it may have.",
             right - n: "Do not subtract the tokens that it has: they take memory too.",
         }
+        slips = slips if 2 * n != limit else {}  # both are one number
         expect_number(next(shown), right, f"the size with {n} of its tokens", slips=slips)
 
 

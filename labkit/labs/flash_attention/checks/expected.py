@@ -36,8 +36,7 @@ def expect_output(student: Student, case: AttentionCase, exercise: str) -> None:
     watched = run_of(student, case, exercise)
     if has_right_output(watched, case):
         return
-    got, right = watched.memory.arrays["O"].double(), right_output(case, case.is_causal)
-    why = sentences_for_output(got, case, "O" in ORDERS[exercise].state)
+    right, why = right_output(case, case.is_causal), sentences_for_output(student, case, exercise)
     if not why and ORDERS[exercise].in_turns and not isinstance(student, Helped):
         why = _sentences_for_the_step(student)
     expect_array(watched, "O", right, why, _tolerance(case))
@@ -129,8 +128,8 @@ def _with_copies(watched: WatchedMemory, case: AttentionCase) -> Iterator[tuple[
     for n in range(1, len(names) + 1):
         for kept in combinations(names, n):
             why = (
-                f"Earlier copies of {' and '.join(kept)} were used. Others may write to memory "
-                "between turns: use what is loaded in this turn."
+                f"Others write to {' and '.join(kept)} between turns, and the output does not show "
+                "it. Use what is loaded in this turn."
             )
             yield why, moved_output(watched, case, kept="".join(kept))
     if order.state:

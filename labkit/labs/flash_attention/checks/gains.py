@@ -85,7 +85,7 @@ class LeastCase:
     def expect(self, student: Student) -> None:
         """Raise Wrong unless the student finds this tile; a slip is named if it finds theirs."""
         slips = {
-            self.by_reads: "Compare reads plus writes, not reads alone.",
+            self.by_reads: "That is the least tile with fewer reads. Compare reads plus writes.",
             self.as_much: "With this tile both move the same. FlashAttention must move less.",
         }
         got = student.least_tile(self.n_rows, self.head_dim)

@@ -27,6 +27,8 @@ from labkit.labs.flash_attention.checks.moves import (
     expect_stores,
 )
 from labkit.labs.flash_attention.checks.runs import (
+    CAUSAL,
+    EVEN,
     AttentionCase,
     is_near,
     of_last_tile,
@@ -199,15 +201,13 @@ def flash_2_keeps_no_tile(student: Student, case: AttentionCase) -> None:
 
 
 _TILED = [
-    AttentionCase("even", 24, 5, 4, 6, seed=1),
-    AttentionCase("even", 24, 3, 8, 3, seed=2),
+    *EVEN,
     AttentionCase("ragged", 29, 6, 8, 6, seed=3),
     AttentionCase("ragged", 23, 3, 5, 10, seed=4),
     AttentionCase("ragged", 1, 3, 1, 1, seed=5),
     AttentionCase("ragged", 7, 4, 16, 9, seed=6),
     AttentionCase("both", 29, 3, 4, 7, is_causal=True, seed=8),
-    AttentionCase("causal", 24, 4, 8, 4, is_causal=True, seed=7),
-    AttentionCase("causal", 20, 3, 4, 5, is_causal=True, seed=13),
+    *CAUSAL,
     AttentionCase("large", 24, 4, 6, 4, seed=9),
     AttentionCase("large", 24, 4, 4, 6, seed=12),
     AttentionCase("chip", 24, 4, 4, 8, seed=10),

@@ -63,6 +63,7 @@ class OperationsCase(SizeCase):
         return slip_in_counts(got, (self.one, self.twice), slips, self.sizes())
 
 
+TOO_MANY = "That is one operation too many for each score."
 N_ADDITIONS = "To add n products takes n - 1 additions, not n."
 
 
@@ -108,14 +109,16 @@ def each_score_costs_its_softmax(student: Student, case: OperationsCase) -> None
         return
     right, scores = 2 * case.one - case.twice, case.n_rows**2
     slips = {
-        right + scores: "One too many for each score: use 2 D - 1, and no scale.",
+        right + scores: TOO_MANY,
         right - 5 * scores: "Add the operations of the softmax.",
         right - scores: "That is four for each score. The quotient is the fifth.",
         right - 2 * scores: "That is three for each score; the softmax takes five.",
     }
     why = case.slip(got, softmax_slips)
+    are_products_right = isclose(twice - one, case.twice - case.one, rel_tol=EXACT)
     what = "2 * standard_flops(N, D) - standard_flops(N, 2 * D)"
-    expect_count(2 * one - twice, right, what, slips={} if why else slips, why=why)
+    slips = slips if are_products_right and not why else {}
+    expect_count(2 * one - twice, right, what, slips=slips, why=why)
 
 
 def turn_slips(n: int, d: int, turns: int) -> Added:
@@ -159,11 +162,13 @@ def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
     _, right_few, right_many = case.right
     right, scores = 2 * right_few - right_many, case.n_rows**2
     slips = {
-        right + scores: "One too many for each score: count 2 D - 1, and four.",
-        right - scores: "One too few for each score: count 2 D - 1, and four.",
+        right + scores: TOO_MANY,
+        right - scores: "That is one operation too few for each score.",
         right - 4 * scores: "Add the operations of the softmax.",
     }
     why = _slip_in_turns(case, few, many, pair_slips)
+    are_turns_right = isclose(many - few, right_many - right_few, rel_tol=EXACT)
+    slips = slips if are_turns_right else {}
     what = "2 * flash_flops(N, D, tile) - flash_flops(N, D, tile // 2)"
     expect_count(2 * few - many, right, what, slips=slips, why=why)
 

@@ -70,6 +70,13 @@ class AttentionCase:
         return list(tiles(self.n_rows, tile or self.n_rows))
 
 
+EVEN = (AttentionCase("even", 24, 5, 4, 6, seed=1), AttentionCase("even", 24, 3, 8, 3, seed=2))
+CAUSAL = (
+    AttentionCase("causal", 24, 4, 8, 4, is_causal=True, seed=7),
+    AttentionCase("causal", 20, 3, 4, 5, is_causal=True, seed=13),
+)
+
+
 def run_of(student: Student, case: AttentionCase, exercise: str) -> WatchedMemory:
     """The run of the student's function on the case's memory; played once for all checks.
 

@@ -1,12 +1,25 @@
 """Known mistakes in attention's output: a cause is named only if it gives the whole output."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from labkit.labs.flash_attention.checks.runs import AttentionCase, right_output, seen_pairs
+from labkit.bridge.student import Student, StudentError
+from labkit.checks.core import Wrong
+from labkit.labs.flash_attention.checks.runs import (
+    CAUSAL,
+    EVEN,
+    ORDERS,
+    AttentionCase,
+    is_near,
+    right_level,
+    right_output,
+    run_of,
+    seen_pairs,
+)
 from labkit.labs.flash_attention.checks.steps import TOLERANCE
 from labkit.models.counted_memory import tile_scores, tiles
 
@@ -44,38 +57,57 @@ UNMASKED = "There is no mask, though is_causal is True."
 MASKED = "There is a mask, though is_causal is False."
 
 
-def sentences_for_output(got: Tensor, case: AttentionCase, has_state: bool = False) -> str:
-    """The sentences for a wrong output (N D): all mistakes that give exactly this.
+def sentences_for_output(student: Student, case: AttentionCase, exercise: str) -> str:
+    """The sentences for a wrong output (N D): mistakes that give it here and in the open cases."""
+    has_state = "O" in ORDERS[exercise].state  # O is divided by its total in every turn
+    try:
+        if case.kind == "large":
+            return _sentence_for_nan(student, case, exercise)
+        found = _fitting(student, case, exercise, has_state)
+        named = [slip for slip, fits in found.items() if fits]
+        for other in (CAUSAL if case.is_causal else EVEN) if named else ():
+            other = other if case.tile_q else replace(other, tile_q=0, tile_kv=0)
+            found = _fitting(student, other, exercise, has_state)
+            named = [slip for slip in named if found.get(slip, True)]
+    except (StudentError, Wrong):
+        return ""
+    return " Or: ".join(named)
 
-    has_state: whether O is divided by its total in every turn.
-    """
-    if case.kind == "large":
-        return _sentence_for_nan(case, has_state) if got.isnan().any() else ""
+
+def _fitting(
+    student: Student, case: AttentionCase, exercise: str, has_state: bool
+) -> dict[str, bool]:
+    """Whether the student's output is what each known mistake gives."""
+    got = run_of(student, case, exercise).memory.arrays["O"].double()
     masks = _wrong_masks(case) if case.tile_q and case.is_causal else {}
     slips = slipped_outputs(case)
     if case.tile_q and not has_state:  # O is never loaded
         slips |= {IN_EACH_TURN: slips.pop(DIVIDED), KEPT: kept_state(case)[0]}
         del slips[BY_NEW_TOTAL]
-    found = [
-        slip
+    return {
+        slip: _is_near(got, slipped, got.isfinite().all(-1) if slip in masks else None)
         for slip, slipped in slips.items()
-        if _is_near(got, slipped, got.isfinite().all(-1) if slip in masks else None)
-    ]
-    return " Or: ".join(found)
+    }
 
 
-def _sentence_for_nan(case: AttentionCase, has_state: bool) -> str:
-    """What makes NaN of scores that are large, or far below 0."""
-    queries, keys, _ = case.matrices()
-    scores = tile_scores(queries, keys, 0, 0, case.is_causal)
-    found = []
-    if scores.max() > 0:
-        found.append(
-            "An exponential overflows: subtract the largest score so far before every exp."
-        )
-    if scores[:, : case.tile_kv if has_state else None].max() < 0:
-        found.append("All weights of the first keys are 0: begin with a maximum of -inf.")
-    return " Or: ".join(found)
+def _sentence_for_nan(student: Student, case: AttentionCase, exercise: str) -> str:
+    """What makes NaN of large scores (an odd seed), and of scores far below 0 (an even one).
+
+    With weights of 0 for the first keys both are NaN if O is divided in every turn. Then the
+    maximum tells: it is still above all scores.
+    """
+    odd, even = (replace(case, seed=2 * (case.seed // 2) + 1 - i) for i in range(2))
+    of_large, of_low = (run_of(student, each, exercise).memory.arrays for each in (odd, even))
+    if not of_low["O"].isnan().any():
+        return ""
+    has_maximum = "m" in ORDERS[exercise].state
+    is_above = has_maximum and bool((of_low["m"] > right_level(even)[0] + 1).all())
+    is_large_right = is_near(of_large["O"].double(), right_output(odd, odd.is_causal))
+    if is_above or (is_large_right and not has_maximum):
+        return "All weights of the first keys are 0: begin with a maximum of -inf."
+    if of_large["O"].isnan().any():
+        return "An exponential overflows: subtract the largest score so far before every exp."
+    return ""
 
 
 def _is_near(got: Tensor, slipped: Tensor, rows: Tensor | None = None) -> bool:

@@ -111,14 +111,25 @@ def _real(got: Any, right: Tensor, name: str) -> Tensor:
     return part.double()
 
 
-def sentences_for_maximum(got: Tensor, case: StepCase) -> str:
-    """The sentences for a wrong maximum (Q,)."""
+# Plain steps that tell the known mistakes apart: a cause has to fit them, too.
+PLAIN = (StepCase("first", 3, 0, 4, seed=1), StepCase("later", 5, 6, 4, seed=2))
+
+
+def sentences_for_maximum(student: Student, case: StepCase) -> str:
+    """The sentences for a wrong maximum (Q,): what it is in this case and in plain ones."""
+    found = list(_maxima(case))
+    for each in (case, *PLAIN):
+        got, maxima = step_of(student, each)[0], _maxima(each)
+        found = [why for why in found if is_near(got, maxima[why])]
+    return " Or: ".join(found)
+
+
+def _maxima(case: StepCase) -> dict[str, Tensor]:
     scores, values = case.parts()
     n_before = case.n_before
     before, _, _ = level_after(scores[:, :n_before], values[:n_before])
     new = scores[:, n_before:].double()
-    right = torch.maximum(before, new.amax(-1))
-    slips = {
+    return {
         "That is the maximum of the new tile alone. A larger score may have come before.": (
             new.amax(-1)
         ),
@@ -128,8 +139,6 @@ def sentences_for_maximum(got: Tensor, case: StepCase) -> str:
         "That is the old maximum. Return the new one.": before,
         "That is one number for all queries. Each has its own.": torch.maximum(before, new.max()),
     }
-    found = (why for why, one in slips.items() if is_near(got, one) and not is_near(right, one))
-    return " Or: ".join(found)
 
 
 def at_own_level(maximum: Tensor, right_maximum: Tensor) -> Tensor:
@@ -148,21 +157,22 @@ def expect_sum(student: Student, case: StepCase, which: str, n_queries: int | No
     tolerance = LARGE_TOLERANCE if case.kind == "large" else TOLERANCE
     if torch.allclose(found[:n_queries], right, rtol=tolerance, atol=tolerance):
         return
-    why = sentences_for(sums[is_output], right_sums[is_output], case, which)
+    why = sentences_for(student, case, which)
     expect_tensor(found[:n_queries], right, f"the {which}", why=why, tolerance=tolerance)
 
 
-def sentences_for(got: Tensor, right: Tensor, case: StepCase, which: str) -> str:
-    """The sentences for a wrong total or output: all mistakes that give exactly this."""
+def sentences_for(student: Student, case: StepCase, which: str) -> str:
+    """The sentences for a wrong total or output: mistakes that give it here and in plain steps."""
+    index = NAMES.index(which)
+    got, right = step_of(student, case)[index], level_after(*case.parts())[index]
     if is_near(got, right):
         return (
             f"That is the {which} for the right maximum, but the maximum you return is another one."
         )
-    found = (
-        slip
-        for slip, slipped in slips_of(case, which)
-        if is_near(got, slipped) and not is_near(right, slipped)
-    )
+    found = [why for why, slipped in slips_of(case, which) if not is_near(right, slipped)]
+    for each in (case, *PLAIN):
+        got, slips = step_of(student, each)[index], dict(slips_of(each, which))
+        found = [why for why in found if is_near(got, slips[why])]
     return " Or: ".join(found)
 
 

@@ -58,9 +58,10 @@ def four_tiles_fill_the_chip(student: Student, case: TileCase) -> None:
         case.rows * 4 // 3: four,
         case.rows * 2: four,
         case.rows * 4: four,
-        case.rows // 4: "Use bytes_per_number: here it is 1.",
         case.rows * case.head_dim: "A row has head_dim numbers.",
     }
+    if case.ask(student, width=WIDTHS[0])[1] == tile_kv:
+        slips[case.rows // 4] = "Use bytes_per_number: here it is 1."
     expect_count(tile_kv, case.rows, "tile_kv", slips=slips, why=case.why(tile_q, tile_kv))
 
 
@@ -84,7 +85,7 @@ def a_row_fits_whole_or_not_at_all(student: Student, case: TileCase) -> None:
     tile_q, tile_kv = case.ask(student)
     for more, rows, change in ((case.spare, 0, "a few bytes more"), (-1, -1, "one byte less")):
         _, other = case.ask(student, more=more)
-        is_too_many = 0 < other - tile_kv - rows <= 1
+        is_too_many = tile_kv == case.rows and 0 < other - tile_kv - rows <= 1
         why = case.why(tile_q, tile_kv, "Round down." * is_too_many)
         what = f"how many rows tile_kv gains with {change} on the chip"
         expect_number(other - tile_kv, rows, what, relative=EXACT, why=why)
@@ -96,8 +97,9 @@ def scores_take_no_more_than_a_tile_of_keys(student: Student, case: TileCase) ->
     tile_q, tile_kv = case.ask(student)
     most = case.head_dim if case.rows > case.head_dim else min(tile_kv, case.head_dim)
     slips = {
-        tile_kv: "tile_q is at most head_dim.",
-        case.head_dim: "tile_q is at most tile_kv.",
+        max(tile_kv, case.head_dim): "tile_q is at most head_dim."
+        if tile_kv > case.head_dim
+        else "tile_q is at most tile_kv.",
     }
     why = case.why(tile_q, tile_kv)
     expect_count(tile_q, most, "tile_q, the first of the pair", slips=slips, why=why)

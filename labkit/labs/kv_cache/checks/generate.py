@@ -13,11 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, joined, show
-from labkit.checks.core import Wrong, check
+from labkit.checks.core import NotJudged, Wrong, check
 from labkit.checks.forms import expect_refusal
-from labkit.checks.tensors import tensor_in, wanted_tokens
+from labkit.checks.tensors import expect_unchanged, tensor_in, wanted_tokens
 from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens, wanted_floats
 from labkit.models.transformer import generate_uncached, sampler
 
@@ -138,6 +139,20 @@ def tokens_continue_the_prompt_greedily(student: Student, case: GenerateCase) ->
         raise Wrong("the tokens", expected="whole numbers", got=str(tokens.dtype))
     for row, expected_row in zip(tokens.tolist(), expected.tolist(), strict=True):
         expect_equal(row, expected_row, "a row of tokens, prompt first", why=_slip(tokens, case))
+
+
+@_generate(
+    weight=0.5,
+    hint="Write into a tensor of your own. `torch.cat` makes a new one.",
+    applies_to=lambda case: case.n_new > 0,
+)
+def the_prompt_stays_as_it_is(student: Student, case: GenerateCase) -> None:
+    """The caller's `tokens` are the same after the call as before it."""
+    prompt, forward = place(student, case.prompt()), RecordedForward(case)
+    student.generate(forward, prompt, case.n_new)
+    expect_unchanged(value_of(prompt), case.prompt(), "the prompt after the call")
+    if not forward.fed:
+        raise NotJudged("`forward` is never called")
 
 
 def _slip(tokens: Tensor, case: GenerateCase) -> str:

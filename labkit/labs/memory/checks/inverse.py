@@ -14,7 +14,9 @@ def largest_slips(vram: int, overhead: int = 0, width: int = 2) -> dict[str, flo
     room = vram - overhead
     return {
         "The overhead was not subtracted.": vram // width,
-        "The overhead is in bytes: subtract it before you divide.": vram // width - overhead,
+        "The overhead is in bytes: subtract it before you divide.": (
+            max(0, vram // width - overhead)
+        ),
         "The overhead was added. Subtract it.": (vram + overhead) // width,
         "2 bytes per parameter were taken: divide by bytes_per_param.": room // 2,
         "That is billions of parameters: return parameters.": room // width / 1e9,

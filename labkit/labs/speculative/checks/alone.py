@@ -102,7 +102,7 @@ def expect_in_time(case: SamplingCase, new: Sequence[int]) -> None:
             f"tokens after the end of the text ({case.eos})",
             expected="none",
             got=show(list(new)),
-            why="It may come anywhere in a block. Cut off the tokens after it.",
+            why="It may come anywhere. Return no tokens after it.",
         )
     if len(new) < case.n_new and (not new or new[-1] != case.eos):
         is_sure = case.kind == "ends" and case.eos is not None

@@ -137,9 +137,6 @@ def kept_slips(case: VerifyCase) -> dict[str, Weights]:
         "The ratio uses the next row. Row i of target_probs is about drafted[i].": min(
             1.0, case.target[1][x] / draft
         ),
-        "The result is always the same here. Compare the ratio with a random number.": round(
-            case.kept[0]
-        ),
     }
     return {slip: leading_law((chance,)) for slip, chance in slips.items()}
 
@@ -190,5 +187,8 @@ TWO = VerifyCase(
     ((0.375, 0.3, 0.25, 0.075), (0.3, 0.1, 0.3, 0.3), (0.1, 0.2, 0.3, 0.4)),
     (0.6, 0.75),
     ((0.5, 0.0, 0.5, 0.0), (0.0, 0.0, 0.5, 0.5), (0.1, 0.2, 0.3, 0.4)),
+)
+FALLING = VerifyCase(
+    TWO.drafted[::-1], TWO.draft[::-1], (*TWO.target[1::-1], TWO.target[2]), TWO.kept[::-1], ()
 )
 PLAIN = VerifyCase((), (), ((0.5, 0.125, 0.375),), (), ((0.5, 0.125, 0.375),))

@@ -159,7 +159,8 @@ ROW_SLIPS: Mapping[str, Callable[[SamplingCase, Outcome], Row]] = {
         lambda case, new: _softmax(_row(case, new, *SETTINGS))
     ),
     "The temperature is not used.": lambda case, new: _row(case, new, "top_k", "top_p"),
-    "top_k and top_p are not used.": lambda case, new: _row(case, new, "temperature"),
+    "top_k is not used.": lambda case, new: _row(case, new, "temperature", "top_p"),
+    "top_p is not used.": lambda case, new: _row(case, new, "temperature", "top_k"),
 }
 
 

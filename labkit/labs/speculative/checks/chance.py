@@ -17,6 +17,7 @@ from labkit.labs.speculative.checks.cases import SamplingCase, n_alike, sure_tex
 from labkit.labs.speculative.checks.runs import every_run, expect_law, expect_rng_decides, run_of
 from labkit.labs.speculative.checks.seen import blocks_of, verified, verified_next, was_rejected
 
+ALIKE = "With the same text and the same settings, the distributions of draft and target are equal."
 spec = partial(check, "speculative", gate=True, parts=("distribution", "residual", "verify"))
 
 
@@ -44,7 +45,7 @@ def both_models_are_told_how_to_sample(student: Student, case: SamplingCase) -> 
             "the probability that a token is rejected, with the target itself as the draft",
             expected="0",
             got=show(round(rejected, 4)),
-            why="The draft's distribution has other settings than the target's.",
+            why=ALIKE,
         )
 
 
@@ -61,7 +62,7 @@ def greedy_text_is_the_targets(student: Student, case: SamplingCase) -> None:
     if case.draft is case.target and was_rejected(run, case):
         raise Wrong(
             "a drafted token was rejected, with the target itself as the draft",
-            why="The draft was fed another text, or has another temperature.",
+            why=ALIKE,
         )
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, show
+from labkit.checks.compare import expect_equal, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.checks.tensors import expect_tensor, expect_unchanged, slip_in_tensors, tensor_in
@@ -70,14 +70,30 @@ class DistributionCase:
     ) -> Tensor:
         """Raise Wrong unless the student finds these probabilities; returns them.
 
-        slips: name the mistake of `SLIPS` that gives what the student's function gives.
+        slips: name the mistakes of `SLIPS` that give what the student's function gives.
         """
         got = self.ask(student)
         expected = torch.tensor(self.expected, dtype=torch.float64)
         if slips:
-            why = OVERFLOW if got.isnan().any() else slip_in_tensors(got, SLIPS, self, within=1e-5)
+            why = self.cause(student, expected)
         expect_tensor(got, expected, "the probabilities", why=why, tolerance=tolerance)
         return got
+
+    def cause(self, student: Student, expected: Tensor) -> str:
+        """The sentences of the slips that give what the student gives, here and in open cases."""
+        if torch.allclose(self.ask(student).double(), expected, atol=1e-6):
+            return ""
+        cases = [self, *(each for each in OPEN_CASES["distribution"] if each.kind == self.kind)]
+        given = [(each.ask(student), each) for each in cases]
+        return joined(
+            text
+            for text, slip in SLIPS.items()
+            if all(slip_in_tensors(got, {text: slip}, each, within=1e-5) for got, each in given)
+        )
+
+    def powers(self) -> Tensor:
+        """What `exp` gives for the logits as they are."""
+        return (self.tensor().float() / self.temperature).exp()
 
     def cut(
         self, *, over: float | None = None, scaled: bool = True, reached: bool = True
@@ -94,18 +110,20 @@ class DistributionCase:
         return kept / kept.sum(-1, keepdim=True) if scaled else kept
 
 
-OVERFLOW = "`exp` gives infinity here. Use `torch.softmax`, or subtract the largest logit first."
 SLIPS = {  # what known mistakes give, by what is said of them
     "Divide the logits by the temperature before the softmax.": lambda case: case.cut(over=1),
     "The logits are multiplied by the temperature. Divide them by it.": (
         lambda case: case.cut(over=1 / case.temperature)
     ),
     "The temperature divides the logits, not the probabilities.": (
-        lambda case: case.cut(over=1, scaled=False) / case.temperature
+        lambda case: case.cut(over=1) / case.temperature
     ),
     "Divide the kept probabilities by their sum.": lambda case: case.cut(scaled=False),
     "The token with which the sum reaches top_p is kept, too.": (
         lambda case: case.cut(reached=False)
+    ),
+    "`exp` gives infinity here. Use `torch.softmax`, or subtract the largest logit first.": (
+        lambda case: case.powers() / case.powers().sum(-1, keepdim=True)
     ),
 }
 
@@ -168,7 +186,8 @@ def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase)
     """Of equally likely tokens, those with the smaller index are kept."""
     kept = (case.ask(student) > 1e-6).nonzero().flatten().tolist()
     wanted = [token for token, share in enumerate(case.expected) if share > 0]
-    why = "Of equal logits, take those with the smaller index." * (len(kept) >= len(wanted))
+    logits = [sorted(case.logits[token] for token in tokens) for tokens in (kept, wanted)]
+    why = "Of equal logits, take those with the smaller index." * (logits[0] == logits[1])
     expect_equal(kept, wanted, "the tokens that are kept", why=why)
 
 
@@ -179,7 +198,7 @@ def each_row_is_a_distribution(student: Student, case: DistributionCase) -> None
     rows = [case.ask(student, row) for row in logits.flatten(0, -2)]
     got = case.ask(student)
     fact = "Here all rows together sum to 1. " * math.isclose(got.sum(), 1, rel_tol=1e-4)
-    why = f"{fact}Sum, sort and compare over the last dimension only."
+    why = f"{fact}Sum, sort and compare over the last dimension only." * (not got.isnan().any())
     expected = torch.stack(rows).double().reshape(logits.shape)
     expect_tensor(got, expected, "the probabilities", why=why)
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal
@@ -30,40 +29,42 @@ class LookupCase:
         return f"the text {list(self.tokens)}, gamma {self.gamma}{longest}"
 
     def expect(self, student: Student, why: str = "") -> None:
-        """Raise Wrong unless the student drafts these tokens."""
+        """Raise Wrong unless the student drafts these tokens. why: where nothing else is seen."""
         longest = () if self.longest is None else (self.longest,)
         got = student.ngram_draft(list(self.tokens), self.gamma, *longest)
-        if isinstance(got, list) and got in self.with_match():
-            why = "The match itself is copied. Begin after its last token."
-        elif self.is_within(got):
-            why = "The copy begins after all tokens of the match, and has gamma tokens."
-        elif self.n_agreeing(got) > (self.longest or 3):
-            why = "More than `longest` tokens were compared: the tokens before it agree, too."
+        why = self.what_is_copied(got) if isinstance(got, list) and got else why
         expect_equal(got, list(self.drafted), "the drafted tokens", why=why)
 
-    def with_match(self) -> list[list[int]]:
-        """The tokens copied from the found places on, instead of from the tokens after them."""
-        text, n = list(self.tokens), len(self.drafted)
-        after = [i for i in range(1, len(text)) if n and text[i : i + n] == list(self.drafted)]
-        starts = [i - m for i in after for m in range(1, i + 1) if text[i - m : i] == text[-m:]]
-        return [text[i : i + self.gamma] for i in starts]
+    def what_is_copied(self, got: list) -> str:
+        """What is seen of a wrong copy: where it begins and ends, and what agrees before it."""
+        text, right, n = list(self.tokens), list(self.drafted), len(self.drafted)
+        if not n:
+            return "Nothing matches, so there is nothing to copy."
+        if got[:n] == right:
+            return "More tokens are copied than gamma, or than the text has."
+        agree = partial(agreeing, text)
+        first = max((i for i in range(1, len(text)) if text[i : i + n] == right), key=agree)
+        places = [i for i in range(len(text)) if text[i : i + len(got)] == got]
+        if any(first - agree(first) <= place < first for place in places):
+            return "The match itself is copied. Begin after its last token."
+        if len(places) != 1:
+            return ""
+        n_same, n_most = agree(places[0]), min(agree(first), self.longest or 3)
+        if 0 < n_same < n_most:
+            return f"They follow a match of length {n_same}. There is one of length {n_most}."
+        is_later = n_same >= n_most and places[0] > first
+        return "There are several matches of this length. Take the first." * is_later
 
-    def is_within(self, got: Any) -> bool:
-        """Whether there are more tokens before these, or after them."""
-        n, right = len(self.drafted), list(self.drafted)
-        is_longer = isinstance(got, list | tuple) and len(got) > n > 0
-        return is_longer and right in (list(got[:n]), list(got[-n:]))
 
-    def n_agreeing(self, got: Any) -> int:
-        """How many tokens before what was copied are the same as those at the end of the text."""
-        text, n = list(self.tokens), 0
-        start = text.index(got[0]) if isinstance(got, list) and got and got[0] in text else 0
-        while n < start and text[start - n - 1] == text[-n - 1]:
-            n += 1
-        return n
+def agreeing(text: list[int], place: int) -> int:
+    """How many tokens before a place are the same as those at the end of the text."""
+    n = 0
+    while n < place and text[place - n - 1] == text[-n - 1]:
+        n += 1
+    return n
 
 
-REPEATED = LookupCase("copy", (4, 2, 5, 1, 4, 2, 5), gamma=1, drafted=(1,))
+REPEATED = LookupCase("copy", (4, 2, 5, 1, 9, 4, 2, 5), gamma=1, drafted=(1,))
 
 
 _lookup = partial(check, "ngram_draft", gate=True)
@@ -78,9 +79,7 @@ def what_followed_is_copied(student: Student, case: LookupCase) -> None:
 @_lookup("longest", hint="Look for `longest` tokens first.")
 def the_longest_match_comes_first(student: Student, case: LookupCase) -> None:
     """A match of `longest` tokens is preferred to a shorter match."""
-    case.expect(
-        student, "Look for `longest` tokens first, and for fewer only if they are not found."
-    )
+    case.expect(student)
 
 
 @_lookup("shorter", hint="Try `longest` tokens, then one less, and so on down to 1.")
@@ -92,7 +91,7 @@ def fewer_tokens_are_looked_for_then(student: Student, case: LookupCase) -> None
 @_lookup("earliest", hint="Search from the start of the text, and take the first match.")
 def the_earliest_place_counts(student: Student, case: LookupCase) -> None:
     """Of several matches the earliest one counts."""
-    case.expect(student, "There are several matches of this length. Take the first.")
+    case.expect(student)
 
 
 @_lookup("end", hint="Slicing past the end of a list is fine: it gives fewer tokens.")

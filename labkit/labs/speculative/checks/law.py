@@ -8,6 +8,7 @@ from typing import Any
 
 from labkit.bridge.student import Student, StudentError
 from labkit.chance.paths import NotRepeatable
+from labkit.checks.compare import LONGEST
 from labkit.checks.core import Undecided, Wrong
 from labkit.checks.law import Law, Outcome, RandomSource, exact_law
 
@@ -53,9 +54,9 @@ def followed(play: Play, **limits: float) -> Law:
 def _unfollowed(error: StudentError) -> Exception:
     if error.is_a("Seeded"):
         why = "With a seed each call draws the same numbers. Draw from `rng`."
-        return Unfollowed(error.message, why=why)
+        return Unfollowed(error.message[:LONGEST], why=why)
     if error.is_a("CannotFollow"):
-        return Unfollowed(error.message, why=HOW_TO_DRAW)
+        return Unfollowed(error.message[:LONGEST], why=HOW_TO_DRAW)
     return error
 
 
@@ -63,13 +64,14 @@ def _unfollowed(error: StudentError) -> Exception:
 class Claim:
     """What a distribution should be. what: in words, with {} for what the outcome consists of.
 
-    slips: laws that known mistakes have, by the sentence that names the mistake.
+    slips: laws of known mistakes, by their sentences. fits: whether one gives other cases, too.
     """
 
     what: str
     law: Weights
     slips: Mapping[str, Weights] = field(default_factory=dict)
     why: str = ""
+    fits: Callable[[str], bool] = lambda _: True
 
     def expect(self, weights: Weights) -> None:
         """Raise Wrong unless the weights go by the distribution."""
@@ -83,7 +85,7 @@ class Claim:
         if abs(surplus) <= TOLERANCE:
             return
         fitting = [slip for slip, law in self.slips.items() if found.deviation(law) <= TOLERANCE]
-        why = " Or: ".join(fitting) or self.why
+        why = " Or: ".join(filter(self.fits, fitting)) or self.why
         raise Wrong(
             self.what.format(*worst),
             expected=f"probability {self.law.get(worst, 0.0):.4g}",

@@ -5,7 +5,7 @@ looks at one part of them, given what the student's code does in the others: a w
 no wrong residual.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -16,9 +16,10 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
-from labkit.checks.law import Outcome, RandomSource
+from labkit.checks.law import Law, Outcome, RandomSource
 from labkit.checks.tensors import expect_unchanged
 from labkit.labs.speculative.checks.blocks import (
+    FALLING,
     ONE,
     PLAIN,
     TWO,
@@ -41,11 +42,14 @@ from labkit.labs.speculative.checks.law import (
     TOLERANCE,
     Claim,
     Unfollowed,
+    Weights,
     found_law,
     row_law,
 )
 
 COUNTED = "The rejected token is counted. Return how many come before it."
+SURE = replace(ONE, drafted=(2,), kept=(1.0,))
+ALWAYS = "The result is always the same here. Compare the ratio with a random number."
 ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -69,14 +73,26 @@ _verify = partial(check, "verify", gate=True, parts=("residual",))
 def a_token_is_kept_by_the_ratio(student: Student, case: VerifyCase) -> None:
     """A drafted token is accepted with probability min(1, target / draft)."""
     found = case.found(student)
-    is_counted = found.deviation(rejected_counted(case)) <= TOLERANCE
+    is_sure = len(found.of(n_kept)) == 1
     claim = Claim(
         "the probability that {} of 1 drafted tokens are accepted",
         case.n_kept_law,
-        {COUNTED: {(1,): 1.0}} if is_counted else kept_slips(case),
-        "It should be min(1, target / draft) of the drafted token.",
+        {COUNTED: {(1,): 1.0}} if is_counted(student, case) else kept_slips(case),
+        ALWAYS if is_sure else "It should be min(1, target / draft) of the drafted token.",
+        partial(fits_in, student, {each: kept_slips(each) for each in (ONE, SURE)}),
     )
     claim.expect(found.of(n_kept))
+
+
+def fits_in(student: Student, slips: Mapping[VerifyCase, Mapping[str, Weights]], slip: str) -> bool:
+    """Whether a mistake gives in these cases, too, how many tokens are kept."""
+    laws = ((Law(case.found(student).of(n_kept)), slips[case].get(slip)) for case in slips)
+    return all(right is None or law.deviation(right) <= TOLERANCE for law, right in laws)
+
+
+def is_counted(student: Student, case: VerifyCase) -> bool:
+    """Whether a rejected token of a block of one is counted as an accepted one."""
+    return case.found(student).deviation(rejected_counted(case)) <= TOLERANCE
 
 
 @_verify(
@@ -89,25 +105,30 @@ def each_token_has_a_uniform_of_its_own(student: Student, case: VerifyCase) -> N
     alone = [case.alone(i).found(student) for i in range(case.k)]  # as another check asks it
     chances = tuple(one.share(lambda outcome: outcome[0] == 1) for one in alone)
     if all(chance in (0, 1) for chance in chances):
-        is_counted = alone[0].deviation(rejected_counted(case.alone(0))) <= TOLERANCE
         by_chance = "Accept a token if a uniform random number is below the ratio."
-        why = COUNTED if is_counted else by_chance
+        why = COUNTED if is_counted(student, case.alone(0)) else by_chance
         raise Wrong("accepting a token", expected="chance", got="always the same", why=why)
-    shared = [*accumulate(chances, min, initial=1.0), 0.0]
     claim = Claim(
         f"the probability that {{}} of {case.k} drafted tokens are accepted",
         leading_law(chances),
-        {
-            "That is one uniform for the whole block: draw one for each token.": {
-                (n,): here - further for n, (here, further) in enumerate(pairwise(shared))
-            },
-            "A token after a rejected one was counted. The first rejection ends the block.": (
-                counted_law(chances)
-            ),
-        },
-        "Each token is decided alone, so the probabilities multiply.",
+        block_slips(chances),
+        "The probabilities of blocks of one token should multiply here.",
+        partial(fits_in, student, {each: block_slips(each.kept) for each in (TWO, FALLING)}),
     )
     claim.expect(found.of(n_kept))
+
+
+def block_slips(chances: tuple[float, ...]) -> dict[str, Weights]:
+    """What known mistakes give if the tokens, each alone, are accepted with these probabilities."""
+    shared = [*accumulate(chances, min, initial=1.0), 0.0]
+    return {
+        "That is one uniform for the whole block: draw one for each token.": {
+            (n,): here - further for n, (here, further) in enumerate(pairwise(shared))
+        },
+        "A token after a rejected one was counted. The first rejection ends the block.": (
+            counted_law(chances)
+        ),
+    }
 
 
 @_verify(
@@ -130,7 +151,7 @@ def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyC
             "That is |target - draft|. Negative differences count as 0.": row_law(
                 gap / sum(gaps) for gap in gaps
             ),
-            "That is always the most likely token. Draw one with `sample`.": {
+            "That is always the most likely token.": {
                 (max(range(case.vocab_size), key=case.after[i].__getitem__),): 1.0
             },
         }
@@ -163,11 +184,10 @@ def a_full_acceptance_gives_one_token_more(student: Student, case: VerifyCase) -
             "That is the residual of the last rows. It is only for rejected tokens.": row_law(
                 residual_row(case.target[-1], case.draft[-1])
             ),
-            "That is always the most likely token. Draw one with `sample`.": {
+            "That is always the most likely token.": {
                 (max(range(case.vocab_size), key=case.after[-1].__getitem__),): 1.0
             },
         },
-        "Row k of target_probs is about the token after the k drafted ones.",
     )
     claim.expect(found.of(token, lambda outcome: outcome[0] == case.k))
 
@@ -276,7 +296,7 @@ def rng_decides_what_chance_decides(student: Student, case: VerifyCase) -> None:
 
 OPEN_CASES = {
     "verify": [
-        replace(ONE, drafted=(2,), kept=(1.0,)),
+        SURE,
         ONE,
         TWO,
         VerifyCase(

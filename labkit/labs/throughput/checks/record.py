@@ -4,7 +4,7 @@ Nothing right is written down here. The record that an answer names is opened, a
 its numbers is computed again, with the floors of `labkit.measuring.roofline`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,9 +15,10 @@ from labkit.checks.answers import (
     choice_in,
     fields_of,
     finite_number_in,
+    is_near,
     record_named,
 )
-from labkit.checks.compare import expect_mapping, show
+from labkit.checks.compare import expect_mapping, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.measuring.bounds import machine_of
 from labkit.measuring.profiles import PROFILES
@@ -34,7 +35,7 @@ REGIONS = (
     "forward_sixteen",
 )
 ROLES = {"small": "sweep-small", "medium": "sweep-medium", "older": "sweep-older"}
-ONE_LAYER = "Your limits are those of one launched layer. Multiply its time by the layers."
+ONE_LAYER = "These are the limits if a pass launches one layer. Each layer is launched."
 CLEAR = 1.5  # limits whose times are closer than this are both accepted
 
 _which = partial(check, "which_limit")
@@ -156,25 +157,37 @@ def time_per_layer_follows_from_the_record(student: Student, case: AnswerCase) -
     answer = fields_of(student, case, ("record", "ms_per_layer"))
     record = recorded(answer["record"])
     given = expect_mapping(answer["ms_per_layer"], tuple(ROLES), 'the entry "ms_per_layer"')
-    for role in ROLES:
-        got = finite_number_in(given[role], f"the {role} model's time per layer")
+    numbers = {
+        role: finite_number_in(given[role], f"the {role} model's time per layer") for role in ROLES
+    }
+    for role, got in numbers.items():
         right = 1e3 * seconds_per_layer(record, role)
         if abs(got - right) > 0.05 * right:
             raise Wrong(
                 f"the {role} model: {show(got)} ms per layer does not follow from its row",
-                why=_layer_slip(got, right, row_of(record, role)),
+                why=_layer_slips(record, numbers),
             )
 
 
-def _layer_slip(got: float, right: float, row: Row) -> str:
-    n_layers = facts_of(row.model)["num_hidden_layers"]
-    slips: Mapping[float, str] = {
-        right / 1e3: "These are seconds. Give milliseconds.",
-        right * n_layers: "That is a whole step. Divide by the number of layers.",
-        right * row.n_new: "That is the whole run. Divide by its new tokens.",
-        right / row.batch_size: "Do not divide by the batch: one step serves all its sequences.",
+def _layer_slips(record: Record, got: Mapping[str, float]) -> str:
+    """The sentences for the times per layer: mistakes that give all wrong ones."""
+    factors: dict[str, Callable[[Row], float]] = {
+        "These are seconds. Give milliseconds.": lambda row: 1e-3,
+        "That is a whole step. Divide by the number of layers.": (
+            lambda row: facts_of(row.model)["num_hidden_layers"]
+        ),
+        "That is the whole run. Divide by its new tokens.": lambda row: row.n_new,
+        "Do not divide by the batch: one step serves all its sequences.": (
+            lambda row: 1 / row.batch_size
+        ),
     }
-    return next((why for value, why in slips.items() if abs(got - value) <= 0.05 * value), "")
+    rights = {role: 1e3 * seconds_per_layer(record, role) for role in got}
+    wrong = [role for role in got if not is_near(got[role], rights[role], 0.05)]
+    return joined(
+        why
+        for why, factor in factors.items()
+        if all(is_near(got[one], factor(row_of(record, one)) * rights[one], 0.05) for one in wrong)
+    )
 
 
 @_models(hint="Compare the numbers of query heads and KV heads that the cell prints.")

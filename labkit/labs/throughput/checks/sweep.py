@@ -19,6 +19,7 @@ from labkit.checks.core import Wrong, check
 from labkit.checks.forms import numbers_in
 
 OOM = "out of memory"
+BROKEN, UNSAVED = "the measurement broke", "the row was not saved"  # what the errors say
 
 _sweep = partial(check, "sweep", gate=True)
 
@@ -77,7 +78,8 @@ class RecordedSweep:
         except StudentError as error:
             if error.is_unwritten or not (case.broken or case.unsaved):
                 raise
-            self.raised = error.message if error.is_a(case.error.__name__) else str(error)
+            is_ours = error.is_a(case.error.__name__) and error.message in (BROKEN, UNSAVED)
+            self.raised = error.message if is_ours else str(error)
         return self
 
     def measure(self, point: Any) -> list[float]:
@@ -87,7 +89,7 @@ class RecordedSweep:
         if point in self.case.too_large:
             raise MemoryError("tried to allocate 20.00 GiB")
         if point == self.case.broken:
-            raise self.case.error("the measurement broke")
+            raise self.case.error(BROKEN)
         return self.case.samples(point)
 
     def save(self, point: Any, samples_s: Any, outcome: Any) -> None:
@@ -95,7 +97,7 @@ class RecordedSweep:
         point = self._point(point)
         self._note(("save", point, samples_s, outcome))
         if point == self.case.unsaved:
-            raise self.case.error("the row was not saved")
+            raise self.case.error(UNSAVED)
 
     def free_memory(self) -> None:
         """Note how many exceptions still hold on to memory in the student's process."""
@@ -276,7 +278,7 @@ def finished_points_are_skipped(student: Student, case: SweepCase) -> None:
 def other_errors_pass_through(student: Student, case: SweepCase) -> None:
     """Any other error of measure ends the sweep. All rows before it are saved."""
     played = play_of(student, case)
-    if played.raised != "the measurement broke":
+    if played.raised != BROKEN:
         raise Wrong(
             f"a {case.error.__name__} while measuring",
             expected="the same error",
@@ -306,7 +308,7 @@ def errors_of_save_pass_through(student: Student, case: SweepCase) -> None:
     if rows[-1][2] == OOM:
         why = "The error of `save` was treated like an error of `measure`."
     what = f"a {case.error.__name__} while saving"
-    if played.raised != "the row was not saved":
+    if played.raised != UNSAVED:
         raise Wrong(what, expected="the same error", got=played.raised or "no error", why=why)
     expect_equal(len(rows), 1, f"the calls of `save` for {case.unsaved}", why=why)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.checks.answers import AnswerCase, choice_in, fields_of, finite_number_in, is_near
-from labkit.checks.compare import expect_mapping, show
+from labkit.checks.compare import expect_mapping, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.measuring.bounds import ANY_CPU, ANY_GPU, bound_of
 from labkit.measuring.physics import NOISE, implausible
@@ -131,14 +131,7 @@ def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None
     for n, seconds in table.time_s.items():
         right, got = table.batch_size * n / seconds, table.tokens_per_s[n]
         if not is_near(got, right, 0.02):
-            slips = {
-                right / table.batch_size: "batch_size is missing: multiply by it.",
-                right * (table.n_input + n) / n: "The prompt was counted. Count only new tokens.",
-                right / 1e3: "The result is wrong by a factor of 1,000. Is time_s in seconds?",
-                right * 1e3: "The result is wrong by a factor of 1,000. Is time_s in seconds?",
-            }
-            near = (why for value, why in slips.items() if abs(got - value) <= 0.02 * value)
-            why = next(near, "")
+            why = _rate_slips(table)
             raise Wrong(
                 f"{n} new tokens: {show(got)} tokens/s",
                 expected=f"{table.batch_size} x {n} / {show(seconds)}",
@@ -146,6 +139,25 @@ def throughput_follows_from_each_row(student: Student, case: AnswerCase) -> None
                 why=why,
                 cause=why or f"the tokens/s at {n} new tokens",
             )
+
+
+def _rate_slips(table: Table) -> str:
+    """The sentences for the tokens/s: mistakes that give those of all wrong rows."""
+    thousand = "The result is wrong by a factor of 1,000. Is time_s in seconds?"
+    factors = (
+        (lambda _: 1 / table.batch_size, "batch_size is missing: multiply by it."),
+        (lambda n: (table.n_input + n) / n, "The prompt was counted. Count only new tokens."),
+        (lambda _: 1e-3, thousand),
+        (lambda _: 1e3, thousand),
+    )
+    got = table.tokens_per_s
+    rates = {n: table.batch_size * n / seconds for n, seconds in table.time_s.items()}
+    wrong = [n for n in rates if not is_near(got[n], rates[n], 0.02)]
+    return joined(
+        why
+        for factor, why in factors
+        if all(is_near(got[n], factor(n) * rates[n], 0.02) for n in wrong)
+    )
 
 
 @_table(hint="Check the unit, the model and the batch. Check that your timer waits for the device.")
@@ -168,9 +180,9 @@ def time_rises_with_new_tokens(student: Student, case: AnswerCase) -> None:
             raise Wrong(
                 f"{longer} new tokens in {show(table.time_s[longer])} s, {shorter} in "
                 f"{show(table.time_s[shorter])} s",
-                why="The first row is slow, as it is without a warm-up."
+                why="More tokens take more time. Without a warm-up, the first row takes too long."
                 if shorter == min(table.time_s)
-                else "More tokens take more time: one of the two is of another run.",
+                else "More tokens take more time.",
             )
     longest = max(table.time_s)
     least = STEPS_SHOW if longest == LENGTHS[-1] and table.n_input <= SHORT_PROMPT else 1
@@ -201,7 +213,7 @@ def a_second_measurement_agrees(student: Student, case: AnswerCase) -> None:
     if again_s == first_s != float(f"{first_s:.3g}"):
         raise Wrong(
             f"{n_new} new tokens measured again: {show(again_s)} s, exactly the same digits",
-            why="Measure the row again: do not copy the number.",
+            why="Measured times are never equal in all digits. Measure the row again.",
         )
 
 

@@ -96,7 +96,7 @@ class DecodeLoop:
     def sizes(self):
         return [request.size for request in self.slots if request is not None]
 
-# %% an endless loop that pauses; the store is freed at the end of each request
+# %% an endless loop that pauses; the store is freed after the first step of each request
 class DecodeLoop:
     def __init__(self):
         self.life = self.live()
@@ -124,10 +124,11 @@ class DecodeLoop:
                 tokens = server.decode_step([each.id for each in running])
                 for request, token in zip(list(running), tokens):
                     request.add_token(token, server.eos)
+                    if len(request.tokens) == 2:
+                        server.free_stored(request.id)
                     if request.state == "done":
                         running.remove(request)
                         server.free_kv(request.id)
-                        server.free_stored(request.id)
                         server.finish(request.id)
             server = yield
 

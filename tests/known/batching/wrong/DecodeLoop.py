@@ -25,8 +25,8 @@ if request.limit == 2:
 # %% does not know the end of a text
 # = request.add_token(token, server.eos) => request.add_token(token, -1)
 
-# fails output_ends_where_it_should who_fits_joins_at_the_next_step decode_never_idles_beside_work
-#   decode_serves_to_the_end
+# fails output_ends_where_it_should who_fits_joins_at_the_next_step
+#   nobody_starves_on_the_way_to_decode decode_never_idles_beside_work decode_serves_to_the_end
 
 # %% the limit leaves the prompt out
 # - request = Request(fields, server.max_length)
@@ -84,6 +84,13 @@ server.free_kv(request.id)
 # - server.load_kv(request.id, request.size)
 server.free_stored(request.id)
 server.load_kv(request.id, request.size)
+
+# %% frees in the store when the request ends
+# = server.free_stored(request.id) => pass
+
+# - server.free_kv(request.id)
+server.free_kv(request.id)
+server.free_stored(request.id)
 
 # fails decode_memory_is_never_exceeded caches_are_moved_and_freed_once who_is_done_leaves_at_once
 

@@ -62,6 +62,17 @@ past = (past or []) + cache
 fed = pick(logits[:, -1])[:, None]
 pick(logits[:, -1])
 
+# fails the_prompt_stays_as_it_is
+
+# %% writes each new token into the caller's prompt
+# - fed, past = tokens, None
+caller, tokens = tokens, tokens.clone()
+fed, past = tokens, None
+
+# - fed = pick(logits[:, -1])[:, None]
+fed = caller[:, -1:]
+fed[:] = pick(logits[:, -1])[:, None]
+
 # fails what_exceeds_the_context_is_refused
 
 # %% counts a position for the last new token

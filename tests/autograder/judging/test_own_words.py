@@ -1,0 +1,183 @@
+"""Whatever a student's code says of a hidden case, the student's page does not show it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autograder.intake.steps import Step
+from autograder.judging.client import ZygoteHandle
+from autograder.judging.jobs import Limits
+from autograder.judging.judge import _check_result
+from autograder.judging.own_words import OwnWords
+from autograder.judging.playing import Play, Playing
+from autograder.judging.session import Session
+from autograder.judging.wall import ChildSettings, strongest_rung
+from labkit.bridge.requests import hold
+from labkit.checks.compare import expect_number
+from labkit.checks.core import Check, Wrong, play_check
+from labkit.checks.forms import expect_refusal
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+SECRET = 271828  # a hidden case
+SOURCE = "def f(n):\n    return g(n)\ndef g(n):\n    raise ValueError(f'n={n}')\nclass Odd: ..."
+
+
+@pytest.fixture(scope="module")
+def zygote(tmp_path_factory):
+    path = tmp_path_factory.mktemp("student")
+    path.chmod(0o755)
+    shutil.copytree(REPOSITORY / "labkit", path / "labkit")
+    settings = ChildSettings(student_path=path, read_only=(path,), rung=strongest_rung(), call_s=2)
+    with ZygoteHandle(settings) as zygote:
+        yield zygote
+
+
+@pytest.fixture
+def found(zygote):
+    """Plays one check on the secret case after these cells, as the grader does."""
+    started = []
+
+    def found(play, *sources):
+        started.append(Session(zygote, [Step(s, i) for i, s in enumerate(sources)], {}, Limits()))
+        started[-1].run()
+        check = Check("named", "f", "Claim.", "", 1, lambda case: True, play)
+        (finding,) = Playing(started[-1], []).play_all([Play(check, [SECRET])])
+        return _check_result("f", finding, 0.0, 1.0)
+
+    yield found
+    for session in started:
+        session.close()
+
+
+def calls(student, case):
+    student.f(case)
+
+
+def wants_no_error(student, case):
+    expect_refusal(lambda: student.f(case), "TypeError", "f(n)")
+
+
+def wants_a_number(student, case):
+    expect_number(student.f(case), 1, "f(n)")
+
+
+def measures(student, case):
+    len(hold(student.f, case))
+
+
+REPORT = """
+import labkit.bridge.executor as e
+def describe(error):
+    secret = str(error)
+    report = {"kind": "ValueError", "kinds": [], "message": "", "lines": [], "function": "",
+              "unwritten": False}
+    return report | CHANGE(secret)
+import autograder.judging.child.server as s
+e.describe_error = s.describe_error = describe
+def f(n): raise ValueError(str(n))
+"""
+FORGED = "def CHANGE(secret): return {}"
+WAYS = {  # how a hidden case could leave: the cell, and the check
+    "a text": ("def f(n): raise ValueError(f'n={n}')", calls),
+    "a text instead of a refusal": ("def f(n): raise ValueError(f'n={n}')", wants_no_error),
+    "a class": ("def f(n): raise type(f'N{n}', (ValueError,), {})", calls),
+    "a long class": ("def f(n): raise type(f'N{n}' * 200, (ValueError,), {})()", calls),
+    "a key": ("def f(n): return {}[n]", calls),
+    "a name": ("def f(n): return eval(f'x{n}')", calls),
+    "a function": ("def f(n): exec(f'def x{n}(): raise ValueError\\nx{n}()')", calls),
+    "a line": (
+        "import linecache\ndef f(n):\n    source = f'raise ValueError  # {n}\\n'\n"
+        "    linecache.cache['x'] = len(source), None, [source], 'x'\n"
+        "    exec(compile(source, 'x', 'exec'))",
+        calls,
+    ),
+    "the class of a value": ("def f(n): return type(f'N {n}', (), {})()", wants_a_number),
+    "a length": (
+        "import labkit.bridge.executor as e\n"
+        "def f(n):\n    e.len = lambda of: [n] * 99\n    return object()",
+        measures,
+    ),
+    "a forged line": (FORGED.format("{'lines': ['line 4, in f: ' + secret]}") + REPORT, calls),
+    "a forged place": (FORGED.format("{'lines': ['line 4, in x' + secret]}") + REPORT, calls),
+    "a forged report": (FORGED.format("{'lines': [secret]}") + REPORT, calls),
+    "a forged function": (
+        FORGED.format("{'function': 'x' + secret, 'kind': 'NotImplementedError', "
+                      "'unwritten': True}") + REPORT, calls),
+    "a forged name": (
+        FORGED.format("{'kind': 'MissingName', 'message': 'n ' + secret}") + REPORT, calls),
+    "a forged value": (
+        "import labkit.bridge.executor as e\nfrom labkit.bridge.wire import Encoder\nseen = ''\n"
+        "def f(n):\n    global seen\n    seen = n\n"
+        "Encoder.encode = lambda self, value: {f'$x {seen}': 1}",
+        calls,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_hidden_case_does_not_leave_by_what_is_said_of_an_exception(found, way):
+    result = found(WAYS[way][1], WAYS[way][0])
+    shown = result.explanation_before_the_end
+    assert not result.passed
+    assert shown
+    assert str(SECRET) not in shown.replace(",", "")
+    assert len(shown) < 300
+
+
+def test_the_student_reads_kind_and_line_and_a_ta_the_text(found):
+    result = found(calls, SOURCE)
+    line = "(line 4, in g: raise ValueError(f'n={n}'))."
+    assert result.explanation == f"On a hidden case: your code raised ValueError: n={SECRET} {line}"
+    shown = f"On a hidden case: your code raised ValueError {line}"
+    assert result.explanation_before_the_end == shown
+
+
+def test_where_no_case_is_hidden_the_text_is_shown():
+    from labkit.bridge.local import local_student
+
+    names = {}
+    exec(SOURCE, names)
+    check = Check("named", "f", "Claim.", "", 1, lambda case: True, calls)
+    finding = play_check(check, local_student(names), [SECRET])
+    assert f"ValueError: n={SECRET}" in finding.message and not finding.shown
+
+
+def test_the_value_that_a_case_expects_stays_hidden_beside_an_exception(found):
+    def refuses(student, case):
+        try:
+            student.f(case)
+        except Exception as error:
+            raise Wrong("f(n)", expected="no error of 12345", got=str(error)) from None
+
+    result = found(refuses, SOURCE)
+    assert result.explanation_before_the_end == "On a hidden case: f(n); got ValueError."
+    assert str(SECRET) in result.explanation
+
+
+def report(**more):
+    plain = {"ok": False, "kind": "ValueError", "kinds": [], "message": "", "lines": []}
+    return plain | {"function": "", "unwritten": False} | more
+
+
+LONG = f"    total = {' + '.join(f'number_{i}' for i in range(40))}"
+HONEST = [
+    "line 4, in g: raise ValueError(f'n={n}')",
+    "line 2, in f: return g(n), at `g(n)`",
+    "line 2, in f.<locals>.<lambda>: return g(n)",
+    "line 2, in <module>",
+    f"line 6, in f: {LONG.strip()}"[:200],
+]
+
+
+def test_the_students_own_lines_and_classes_are_shown_as_they_are():
+    words = OwnWords([SOURCE, LONG])
+    reply = report(kind="Odd", kinds=["Odd", "KeyError"], lines=HONEST, function="f.<locals>.g")
+    assert words.of_report(reply) == reply
+    assert words.of_report({"ok": True, "value": 1}) == {"ok": True, "value": 1}
+
+
+def test_an_unknown_class_is_named_by_the_one_that_it_derives_from():
+    reply = report(kind="Strange", kinds=["Strange", "RuntimeError"])
+    assert OwnWords([]).of_report(reply)["kind"] == "RuntimeError"
+    assert OwnWords([]).of_report(report(kind="Strange"))["kind"] == "Exception"

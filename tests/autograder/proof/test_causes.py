@@ -1,0 +1,81 @@
+"""Neighbours of known wrong answers: another mistake with the same symptom has no false cause.
+
+Each is an edit of the reference. What the message says is in `said`; a cause that is another's is
+in `unsaid`.
+"""
+
+import inspect
+from importlib import import_module
+
+import pytest
+
+from autograder.builder.source import find_lab
+from autograder.proof.matrix import findings_for
+from tests.known.throughput.answers import TIMES, table
+
+ONE_WITHOUT_BATCH_ONE_IN_MS = table(rates={1: 1 / TIMES[1], 4: 0.016 / TIMES[4]})
+NEIGHBOURS = [
+    ("batching", "BucketQueue", "self._buckets[i][0][0]", "-len(self._buckets[i])",
+     "Each time the bucket is the fullest", "longest prompts"),
+    ("batching", "BucketQueue", 'request["input_length"] //', '(request["input_length"] + 1) //',
+     "expected two batches, got one batch.", "nearest bucket"),
+    ("batching", "padding_waste", "[list(batch) for batch in batches]",
+     "[list(batch) for batch in batches][:1]", "got", "worst batch"),
+    ("batching", "has_prefill_requests", "any(state in", "1 < sum(state in",
+     "expected True, got False", "no request at all"),
+    ("speculative", "distribution", "[..., top_k:] = 0", "[..., top_k:] = -torch.inf",
+     "got nan", "`exp` gives infinity"),
+    ("speculative", "distribution", "largest) / temperature", "largest) / max(temperature, 1)",
+     "the probabilities; expected", "Divide the logits"),
+    ("speculative", "distribution", "= 0\n        ranked /= ranked.sum(-1, keepdim=True)",
+     "= 0", "Divide the kept probabilities by their sum", "The temperature"),
+    ("speculative", "distribution", "top_k:] = 0", "top_k + 1 :] = 0",
+     "the tokens that are kept; expected", "Of equal logits"),
+    ("speculative", "ngram_draft", "[start + n : start + n + gamma]",
+     "[start + n + 1 : start + n + 1 + gamma]", "expected", "Take the first"),
+    ("speculative", "ngram_draft", "start + n + gamma]", "start + n + gamma + 1]",
+     "More tokens are copied than gamma", "match itself"),
+    ("speculative", "residual", "target_probs - draft_probs",
+     "target_probs.half() - draft_probs.half()", "the residual; expected", "differences count as"),
+    ("speculative", "verify", "if not uniform", "if i == 0 and not uniform",
+     "should multiply here", "one uniform for the whole block"),
+    ("speculative", "autoregressive", "top_k, top_p), rng", "top_k), rng",
+     "top_p is not used", "top_k is not used"),
+    ("speculative", "best_gamma", "draft_s, target_s, verify", "2 * draft_s, target_s, verify",
+     "the best gamma; expected", "Gamma 64"),
+    ("flash_attention", "online_softmax", "torch.maximum", "torch.minimum",
+     "That is the smaller of the two maxima", "are exp(score)"),
+    ("flash_attention", "flash_attention_1", "torch.full((stop - start,), -torch.inf)",
+     "torch.zeros(stop - start)", "begin with a maximum of -inf", "overflows"),
+    ("flash_attention", "flash_attention_1", "stop <= first_key", "stop <= last_key",
+     "what O holds; expected", "by their first rows"),
+    ("flash_attention", "tile_sizes", "4 * head_dim", "16 * head_dim",
+     "tile_kv; expected", "Use bytes_per_number"),
+    ("flash_attention", "standard_flops", "scores + softmax + output",
+     "(scores + softmax + output) // 2", "- standard_flops", "three for each score"),
+]  # fmt: skip
+
+
+def messages(topic: str, exercise: str, source: str) -> str:
+    """All that a report says."""
+    found = findings_for(find_lab(topic), exercise, {exercise: source})
+    return " ".join(each.message for each in found if not each.passed)
+
+
+@pytest.mark.parametrize(
+    ("topic", "exercise", "old", "new", "said", "unsaid"),
+    NEIGHBOURS,
+    ids=[f"{exercise}: {unsaid}" for _, exercise, *_, unsaid in NEIGHBOURS],
+)
+def test_no_cause_is_named_that_is_anothers(topic, exercise, old, new, said, unsaid):
+    source = inspect.getsource(getattr(import_module(f"labkit.{topic}"), exercise))
+    assert old in source
+    text = messages(topic, exercise, source.replace(old, new))
+    assert said in text
+    assert unsaid not in text
+
+
+def test_a_cause_in_a_table_gives_all_wrong_rows():
+    text = messages("throughput", "my_table", ONE_WITHOUT_BATCH_ONE_IN_MS)
+    assert "1 new tokens: 27.027 tokens/s" in text
+    assert "batch_size is missing" not in text
