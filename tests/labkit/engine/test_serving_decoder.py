@@ -5,7 +5,8 @@ import torch
 from test_engine import model, some_tokens
 
 from labkit.engine.decoder import Decoder
-from labkit.engine.serving.decoder import PagedDecoder
+from labkit.engine.serving.batch import Batch
+from labkit.engine.serving.decoder import PagedDecoder, captured_sizes
 from labkit.engine.serving.pages import PAGE, Pages
 from labkit.engine.weights import weights_of
 
@@ -132,3 +133,29 @@ def test_pages_are_refused_all_or_none():
     assert (pages.n_free, pages.pages_of(0), pages.pages_of(1)) == (1, [1, 2], [])
     with pytest.raises(ValueError, match="at least 1 page, 1 slot and 1 position; got 0, 2 and 96"):
         Pages(shape, 0, 2, 96, dtype=torch.float32, device="cpu")
+
+
+def test_a_captured_pass_is_the_smallest_that_holds_all():
+    wanted = {
+        (1, 0, 0): (1, 0, 0),
+        (3, 0, 0): (4, 0, 0),
+        (128, 16, 2048): (128, 16, 2048),
+        (0, 1, 513): (0, 16, 640),
+        (9, 2, 1025): (16, 16, 1280),
+        (129, 0, 0): None,
+        (1, 17, 100): None,
+        (0, 1, 2049): None,
+    }
+    assert {sizes: captured_sizes(*sizes) for sizes in wanted} == wanted
+
+
+def test_a_batch_is_filled_up_with_tokens_of_nobody():
+    batch = Batch.of({2: 7}, {0: [5, 6]}, [3, 0, 9, 0], 4, (2, 3, 4)).to(torch.device("cpu"))
+    assert batch.tokens.tolist() == [7, 0, 5, 6, 0, 0]
+    assert batch.slots.tolist() == [2, 4, 0, 0, 4, 4]
+    assert batch.positions.tolist() == [9, 0, 3, 4, 0, 0]
+    assert batch.last.tolist() == [0, 1, 3, 0, 0]
+    assert batch.running.slots.tolist() == [2, 4]
+    assert batch.packed.slots.tolist() == [0, 4, 4]
+    assert batch.packed.ends.tolist() == [0, 2, 2, 2]
+    assert (batch.running.n_cached, batch.packed.n_cached) == (None, None)
