@@ -6,6 +6,7 @@ the caches, the block's outcome. The host replays, and looks at the device once 
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,8 +18,11 @@ from labkit.engine.sampling import Warp
 
 
 @torch.inference_mode()
-def captured(step: Callable[[], None]) -> Callable[[], None]:
+def captured(step: Callable[[], None], pool: Any = None) -> Callable[[], None]:
     """The step as a graph. Two warm-up runs before it do all one-time work.
+
+    pool: memory for what it makes on the way, of `torch.cuda.graph_pool_handle`, where graphs share
+    it: what a step has made is lost then when another one runs.
 
     Values that the step changes have to be set again. The tensors that it reads live as long as the
     graph does. Raises: the exceptions of the step; the stream is then the earlier one.
@@ -27,8 +31,9 @@ def captured(step: Callable[[], None]) -> Callable[[], None]:
         step()
     torch.cuda.synchronize()
     graph, errors = torch.cuda.CUDAGraph(), []
+    own = torch.cuda.Stream()  # PyTorch's own belongs to the GPU of the first graph of all
     try:
-        with torch.cuda.stream(torch.cuda.current_stream()), torch.cuda.graph(graph):
+        with torch.cuda.stream(torch.cuda.current_stream()), torch.cuda.graph(graph, pool, own):
             try:
                 step()
             except Exception as error:  # it may break the capture, whose end then raises another

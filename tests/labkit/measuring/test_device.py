@@ -152,11 +152,11 @@ def test_a_capture_that_fails_gives_the_steps_own_error_and_the_stream_from_befo
     streams = ["the default"]
 
     class BrokenGraph:
-        def __init__(self, made):
-            pass
+        def __init__(self, made, pool, own):
+            self.own = own
 
         def __enter__(self):
-            streams[0] = "of the capture"
+            streams[0] = self.own
 
         def __exit__(self, *_):
             raise AcceleratorError("CUDA error: operation failed due to a previous error")
@@ -171,6 +171,7 @@ def test_a_capture_that_fails_gives_the_steps_own_error_and_the_stream_from_befo
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: streams[0])
     monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda: "of the capture")
     monkeypatch.setattr(torch.cuda, "graph", BrokenGraph)
     monkeypatch.setattr(torch.cuda, "stream", stream)
     n_calls = []
