@@ -20,6 +20,7 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY
 INSIDE = FOLDER | os.O_NOFOLLOW
 
 Identity = tuple[int, int]
+NOTHING: Identity = (0, 0)  # of a file that nobody can open
 
 
 @dataclass(frozen=True)
@@ -56,35 +57,44 @@ def files_below(
     left_out = _identity(without.stat()) if without and without.exists() else None
 
     def of_folder(descriptor: int, path: PurePosixPath) -> Iterator[Listed]:
-        with os.scandir(descriptor) as entries:
-            names = sorted(entry.name for entry in entries if not is_left_behind(entry.name))
+        try:
+            with os.scandir(descriptor) as entries:
+                names = sorted(entry.name for entry in entries if not is_left_behind(entry.name))
+        except OSError as error:
+            yield unread(path, error)
+            return
         for name in names:
             try:
                 status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
             except FileNotFoundError:  # it is gone since
                 continue
+            except OSError as error:  # the folder can be listed and not entered, for instance
+                yield unread(path / name, error)
+                continue
             inside, identity = path / name, _identity(status)
             if stat.S_ISDIR(status.st_mode):
-                yield from () if identity == left_out else of_entry(descriptor, inside, identity)
+                yield from () if identity == left_out else of_entry(descriptor, inside)
             else:
                 problem = "" if stat.S_ISREG(status.st_mode) else NO_FILE
                 yield Listed(base, inside, status.st_size, identity, problem)
 
-    def unread(folder: PurePosixPath, problem: str, identity: Identity) -> Listed:
-        return Listed(base, folder / ALL, 0, identity, problem)
+    def unread(folder: PurePosixPath, why: OSError | str) -> Listed:
+        """Raises: NoSubmissions if this is the folder of all."""
+        problem = why if isinstance(why, str) else f"the folder cannot be read: {why.strerror}"
+        if not folder.parts:
+            raise NoSubmissions(f"{base}: {problem}")
+        return Listed(base, folder / ALL, 0, NOTHING, problem)
 
-    def of_entry(above: int, path: PurePosixPath, identity: Identity) -> Iterator[Listed]:
+    def of_entry(above: int, path: PurePosixPath) -> Iterator[Listed]:
         if len(path.parts) > MAX_DEPTH:
-            yield unread(
-                path, f"they lie in more than {MAX_DEPTH} folders: hand in fewer", identity
-            )
+            yield unread(path, f"they lie in more than {MAX_DEPTH} folders: hand in fewer")
             return
         try:
             descriptor = os.open(path.name, INSIDE, dir_fd=above)
         except FileNotFoundError:
             return
         except OSError as error:  # not ours to read, or a link by now
-            yield unread(path, f"the folder cannot be listed: {error.strerror}", identity)
+            yield unread(path, error)
             return
         try:
             yield from of_folder(descriptor, path)

@@ -59,7 +59,7 @@ def test_a_folder_that_becomes_a_link_while_it_is_listed_is_not_entered(place, m
     monkeypatch.setattr(os, "open", open_late)
     found = found_in(place)
     assert found["bob"] == "bob"
-    assert "its files: the folder cannot be listed" in found["ann"]
+    assert "its files: the folder cannot be read" in found["ann"]
 
 
 def test_a_folder_that_cannot_be_listed_is_its_students_problem(place, monkeypatch):
@@ -72,7 +72,47 @@ def test_a_folder_that_cannot_be_listed_is_its_students_problem(place, monkeypat
 
     monkeypatch.setattr(os, "open", refuse)
     assert found_in(place) == {
-        "ann": "its files: the folder cannot be listed: Permission denied", "bob": "bob"
+        "ann": "its files: the folder cannot be read: Permission denied", "bob": "bob"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hidden", "ann"),
+    [
+        ("ann", "its files: the folder cannot be read: Permission denied"),
+        ("x.ipynb", "its files, y.png: the folder cannot be read: Permission denied"),
+        ("y.png", "ann"),
+    ],
+)
+def test_what_can_be_listed_and_not_entered_is_its_students_problem(
+    place, monkeypatch, hidden, ann
+):
+    """Such as the files of a folder with mode 444."""
+    (place / "ann" / "sub").mkdir()
+    (place / "ann" / "sub" / "y.png").write_text("")
+    really, anns = os.stat, (place / "ann").stat().st_ino
+
+    def refuse(path, *args, **kwargs):
+        is_bobs = path == "x.ipynb" and os.fstat(kwargs["dir_fd"]).st_ino != anns
+        if path == hidden and not is_bobs:
+            raise PermissionError(13, "Permission denied")
+        return really(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    assert found_in(place) == {"ann": ann, "bob": "bob"}
+
+
+def test_a_folder_that_breaks_while_it_is_listed_is_its_students_problem(place, monkeypatch):
+    really, anns = os.scandir, (place / "ann").stat().st_ino
+
+    def refuse(of):
+        if isinstance(of, int) and os.fstat(of).st_ino == anns:
+            raise OSError(5, "Input/output error")
+        return really(of)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert found_in(place) == {
+        "ann": "its files: the folder cannot be read: Input/output error", "bob": "bob"
     }  # fmt: skip
 
 
