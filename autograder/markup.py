@@ -16,7 +16,7 @@ _SCRIPT_LINK = re.compile(
     r"|data\\?:(?=[\w.+-]*[/;,])(?!image/(?:png|jpeg|gif|webp);base64,)",
     re.IGNORECASE,
 )
-_PICTURE = re.compile(r"""attachment\\?:((?:[^\s()\[\]"'<>]|\([^\s()]*\))*)""")
+_PICTURE = re.compile(r"""attachment\\?:((?:[^\s()\[\]"'<>]|\([^\s()]*+\))*+)""")
 _ENTITY = re.compile(r"&(?=#|\w+;)")  # readers of Markdown turn them back, in addresses twice
 
 

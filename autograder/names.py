@@ -7,7 +7,7 @@ from labkit.checks.names import MAGIC, bound_names
 
 CHECK_CALL = re.compile(r"check\([\"'](\w+)[\"'][^()\n]*\);?")
 MAX_CALL_CHARS = 200
-RESET = re.compile(r"^\s*%reset\b", re.MULTILINE)
+RESET = re.compile(r"^[ \t]*%reset\b", re.MULTILINE)
 
 
 def parsed(source: str) -> ast.Module | None:

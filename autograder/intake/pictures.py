@@ -35,11 +35,11 @@ _SOURCE = re.compile(
     r"""\b(?:src|data|href|srcset)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""", re.IGNORECASE
 )
 _ALT = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
-_IMAGE = re.compile(
-    r"!\[((?:[^\[\]\\]|\\.)*)\]\(\s*"
-    r"(?:<([^<>\n]*)>|(attachment\\?:[^()<>\n\"']*(?:\([^()\n]*\)[^()<>\n\"']*)*"
-    r"|(?:[^\s()\\]|\\.|\([^()\s]*\))*))"
-    r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)",
+_IMAGE = re.compile(  # the address of an attachment takes the spaces that follow it
+    r"!\[((?:[^\[\]\\]|\\.)*+)\]\(\s*+"
+    r"(?:<([^<>\n]*+)>|(attachment\\?:[^()<>\n\"']*+(?:\([^()\n]*+\)[^()<>\n\"']*+)*+"
+    r"|(?:[^\s()\\]|\\.|\([^()\s]*+\))*+))"
+    r"(?:(?:\s++|(?<=\s))(?:\"[^\"]*+\"|'[^']*+'|\([^()]*+\)))?\s*+\)",
     re.IGNORECASE,
 )
 _DEFINITION = re.compile(r"^( {0,3}\[[^\]\n]+\]:[ \t]*)<?([^\s<>]+)>?", re.MULTILINE)

@@ -24,7 +24,7 @@ ASCII = bytes(range(128))
 CUT = "\n\n(the rest of this text was cut off)"
 
 SCRIPT_HEADER = re.compile(
-    r"\A(?:#!.*\n)?(?:#.*coding.*\n)?# ---[ \t]*\n(?:#(?![ \t]*%%).*\n)*?# ---[ \t]*(?:\n|\Z)"
+    r"\A(?:#!.*\n)?(?:#(?=.*coding).*\n)?# ---[ \t]*\n(?:#(?![ \t]*%%).*\n)*?# ---[ \t]*(?:\n|\Z)"
 )
 SCRIPT_MARK = re.compile(r"^[^\S\n]*#[^\S\n]*%%", re.MULTILINE)
 # Lines end here for str.splitlines, but not for Python.

@@ -12,16 +12,20 @@ from labkit.checks.names import bound_names, used_names
 from labkit.checks.packages import GIVEN, PACKAGES
 
 MAX_ERROR_CHARS = 200
-OWN_LINE = re.compile(r"(?:ipython-input|Cell In).*?\bline (\d+)")
-PLACE = re.compile(r" \((?:<ipython-input|<unknown|Cell In|\w+\.py).*?line (\d+)\)$")
+OWN_LINE = re.compile(r"(?:ipython-input|Cell In).{0,100}?\bline (\d+)")
+PLACE = re.compile(r" \((?:<ipython-input|<unknown|Cell In|\w+\.py).{0,100}?line (\d+)\)$")
 NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 NO_NAME = re.compile(
     r"ImportError: cannot import name '(?P<name>\w+)' from '(?P<module>\w+)"
-    r"|AttributeError: module '(?P<owner>\w+)[\w.]*' has no attribute '(?P<attribute>\w+)'"
+    r"|AttributeError: module '(?P<owner>\w++)[\w.]*' has no attribute '(?P<attribute>\w+)'"
+)
+# Spaces and tabs alone, as in labkit.checks.names.MAGIC.
+GENERIC = re.compile(
+    r"^[ \t]*(?:type[ \t]+\w+[ \t]*[\[=]|(?:(?:async )?def|class)[ \t]+\w+\[)", re.MULTILINE
 )
 # Since that Python: what the code has, or what an older one says of it.
 NEWER_SYNTAX = [
-    ((3, 12), re.compile(r"^\s*(?:type\s+\w+\s*[\[=]|(?:async )?def\s+\w+\[|class\s+\w+\[)", re.M)),
+    ((3, 12), GENERIC),
     ((3, 12), re.compile(r"SyntaxError: (?:f-string|unterminated (?:f-)?string)")),
     ((3, 14), re.compile(r"SyntaxError: multiple exception types|\bt[rR]?[\"']")),
 ]

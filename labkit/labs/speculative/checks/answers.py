@@ -17,7 +17,7 @@ from labkit.checks.core import OnlyRead, Wrong, check
 LEVIATHAN, CHEN = "Leviathan et al., Algorithm 1", "Chen et al., Algorithm 2"
 PARTS = ("target", "draft", "residual")
 LETTERS = ("p", "q")
-A_DIFFERENCE = re.compile(r"(?!.*abs)[^|]*?([pq])[^pq]*?[-\u2212\u2013][^pq]*([pq])")
+A_DIFFERENCE = re.compile(r"(?!.*abs)[^|]*?([pq])[^pq\-\u2212\u2013]*+[-\u2212\u2013][^pq]*+([pq])")
 
 PUBLISHED = {2: 0.685, 3: 0.62, 5: 0.525, 7: 0.467}  # accepted / drafted by gamma
 NEAR_ALPHA = 0.005
