@@ -3,7 +3,7 @@
 import ast
 import re
 
-from labkit.checks.names import MAGIC, bound_names
+from labkit.checks.names import MAGIC, bound_names, text_of
 
 CHECK_CALL = re.compile(r"check\([\"'](\w+)[\"'][^()\n]*\);?")
 MAX_CALL_CHARS = 200
@@ -50,7 +50,7 @@ def changed_names(source: str) -> set[str]:
         return reset
     nodes = [node for node in ast.walk(tree) if hasattr(node, "ctx")]
     changed = {
-        ast.unparse(node)
+        text_of(node)
         for node in nodes
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
     }

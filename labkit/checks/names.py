@@ -46,6 +46,14 @@ def used_names(source: str) -> set[str]:
     }
 
 
+def text_of(node: ast.expr) -> str:
+    """The text of an expression; "" if it has more parts in a row than Python can write."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return ""
+
+
 def _tables(source: str) -> list[symtable.SymbolTable]:
     """The cell's own table first, then those of its functions and classes."""
     try:

@@ -7,7 +7,7 @@ import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 
-from labkit.checks.names import MAGIC
+from labkit.checks.names import MAGIC, text_of
 
 # What labkit needs, what students import most, and what annotates or reshapes tensors.
 PACKAGES = (
@@ -42,7 +42,7 @@ def too_new(source: str) -> list[str]:
     """What code uses that the oldest Python lacks: names of the standard library, and syntax."""
     text, tree = _read(source)
     used = [name for name in _imported(tree) if "." in name]
-    used += [ast.unparse(each) for each in ast.walk(tree) if isinstance(each, ast.Attribute)]
+    used += [text_of(each) for each in ast.walk(tree) if isinstance(each, ast.Attribute)]
     split = ((name, *name.rpartition(".")) for name in dict.fromkeys(used))
     found = [f"`{name}`" for name, module, _, end in split if end in _NEWER.get(module, ())]
     try:
@@ -63,15 +63,16 @@ def _read(source: str) -> tuple[str, ast.Module]:
 
 def _imported(node: ast.AST) -> Iterator[str]:
     """What a tree imports, with modules, and without what stands in a `try`."""
-    match node:
-        case ast.Try():
-            return
-        case ast.Import(names=names):
-            yield from (each.name for each in names)
-        case ast.ImportFrom(module=str(module), names=names, level=0):
-            yield from (f"{module}.{each.name}" for each in names)
-    for child in ast.iter_child_nodes(node):
-        yield from _imported(child)
+    todo = [node]
+    while todo:
+        match node := todo.pop():
+            case ast.Try():
+                continue
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                yield from (f"{module}.{each.name}" for each in names)
+        todo += reversed([*ast.iter_child_nodes(node)])
 
 
 def _has_newer_f_string(text: str) -> bool:

@@ -129,6 +129,16 @@ def test_what_a_cell_above_all_answers_changes_in_libraries_is_noted():
     ]
 
 
+@pytest.mark.parametrize("n", [900, 1500])
+def test_a_chain_of_attributes_is_read_as_far_as_python_reads_it(n):
+    """Python parses it and cannot write it."""
+    chain = own(f"torch{'.a' * n} = 1\ntorch.Tensor.__eq__ = None\nmath = 5")
+    assert rebuild(MASTER, [*submitted(**SOLVED), chain]).notes == [
+        f"cell {len(submitted(**SOLVED)) + 1} changes math, torch.Tensor.__eq__: "
+        "answers above it are judged without that"
+    ]
+
+
 @pytest.mark.parametrize("order", ["stub last", "stub first", "twice filled"])
 def test_of_copies_the_filled_one_counts(order):
     cells = submitted(**SOLVED)

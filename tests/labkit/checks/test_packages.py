@@ -32,6 +32,13 @@ def test_each_package_is_a_dependency_of_the_grader_and_can_be_imported():
     assert [name for name in PACKAGES if importlib.util.find_spec(name) is None] == []
 
 
+@pytest.mark.parametrize("n", [900, 1500])
+def test_a_chain_of_attributes_hides_nothing(n):
+    source = f"import seaborn, itertools\nx{'.a' * n} = itertools.batched"
+    assert not_given(source) == ["seaborn"]
+    assert too_new(source) == ["`itertools.batched`"]
+
+
 def test_the_course_page_lists_the_packages():
     page = (REPOSITORY / "docs/course.md").read_text(encoding="utf-8")
     (listed,) = re.findall(r"and these\npackages:\n\n((?: {4}.*\n)*)", page)
