@@ -12,9 +12,8 @@ from labkit.bridge.local import local_student
 from labkit.bridge.requests import value_of
 from labkit.checks import Unfinished, Wrong, check, play_check
 from labkit.checks.compare import expect_equal, expect_number, number_in, show
-from labkit.checks.core import GATE_SENTENCE, Finding
+from labkit.checks.core import GATE_SENTENCE, Finding, share_of_points
 from labkit.checks.notebook import Report
-from labkit.checks.points import share_of_points
 from labkit.checks.tensors import expect_tensor
 
 
