@@ -21,7 +21,7 @@ LEFT_OUT = ("autograder.intake.collect", "autograder.judging.child")
 USE = r"\b{}\.(search|match|fullmatch|finditer|findall|sub|split)\("
 PIECES = (" ", "\n", "\t", "a", "1", "-", "_", "(", ")", "\\", '"', "`", "a.", "a ", "a\n", ".\n ")
 N_PIECES = 320, 1_280, 5_120, 20_480
-FEWEST_S = 0.05  # less than this is quick, whatever the smaller text took
+FEWEST_S = 0.1  # less than this is quick, whatever the smaller text took
 
 
 def modules() -> Iterator:
@@ -81,6 +81,9 @@ def test_time_grows_with_the_text_and_no_faster(use):
         for piece in (*PIECES, *words, "".join(words[:2])):
             before = 0.0
             for n in N_PIECES:
-                now = seconds(pattern, method, begin + piece * n + "\x01")
+                text = begin + piece * n + "\x01"
+                now = seconds(pattern, method, text)
+                if now > max(FEWEST_S, 8 * before):  # once may be an accident
+                    now = min(seconds(pattern, method, text) for _ in range(3))
                 assert now <= max(FEWEST_S, 8 * before), f"{begin!r} and {n} times {piece!r}"
                 before = now
