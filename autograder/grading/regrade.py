@@ -35,8 +35,7 @@ from autograder.record.results import (
     Result,
     score_of,
 )
-from labkit.checks.core import checks_of
-from labkit.checks.points import points_by_weight
+from labkit.checks.core import checks_of, points_by_weight
 
 CheckKey = tuple[str, str, float]
 OTHERS_STAY = (

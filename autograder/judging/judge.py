@@ -33,10 +33,9 @@ from autograder.record.results import (
     score_of,
 )
 from labkit.checks.borrowed import borrowed
-from labkit.checks.core import Check, Finding, checks_of
+from labkit.checks.core import Check, Finding, checks_of, points_by_weight, share_of_points
 from labkit.checks.names import bound_names
 from labkit.checks.outline import experiments_of
-from labkit.checks.points import points_by_weight, share_of_points
 from labkit.checks.unjudged import judged
 
 MAX_PROBLEMS = 4

@@ -9,7 +9,7 @@ from autograder.judging.session import Session
 from autograder.judging.steady import Changed
 from labkit.bridge.student import Student
 from labkit.bridge.wire import WireError
-from labkit.checks.core import HIDDEN, Check, Finding, Wrong, play_check
+from labkit.checks.core import HIDDEN, Check, Finding, Wrong, play_check, share_of_points
 from labkit.checks.unjudged import ENDLESS, EXITS
 
 MAX_SILENCES = 2
@@ -38,24 +38,42 @@ class Playing:
         self._silences: dict[str, list[str]] = {}  # by exercise
 
     def play_all(self, plays: list[Play]) -> list[Finding]:
-        """Play all in one fork, then each that failed again in a fork of its own.
+        """Play all in one fork; then the checks of an exercise that failed, each in one of its own.
 
         So none fails by another's side effects, and none by another's crash, for a fork that ended
         is replaced; yet a submission whose checks all pass costs one fork, not one for each. What
-        is played again finds nothing that earlier checks left. An answer that the fresh process
-        has otherwise, such as a measured time, is no reason for another verdict.
+        is played again finds nothing that earlier checks left. Of the two times, the one that earns
+        more counts, and never the best of each check: code that guesses has one guess.
         """
         findings: list[Finding] = []
         alone: set[int] = set()
         while len(findings) < len(plays):
             alone.add(len(findings))
             findings += self._in_fork(plays[len(findings) :])
-        for i, finding in enumerate(findings):
-            failed = finding.status == "failed" and i not in alone
-            if failed and not self._has_ended(plays[i]) and self._session.is_ready_again():
-                again = self._in_fork([plays[i]])[0]
-                is_verdict = again.status in VERDICTS and again.cause != UNREADABLE
-                findings[i] = again if is_verdict else finding
+        by_exercise: dict[str, list[int]] = {}
+        for i, play in enumerate(plays):
+            by_exercise.setdefault(play.check.exercise, []).append(i)
+        for places in by_exercise.values():
+            first = [findings[i] for i in places]
+            if any(findings[i].status == "failed" and i not in alone for i in places):
+                again = self._each_alone([plays[i] for i in places], first)
+                if _earned(again) >= _earned(first):
+                    for i, finding in zip(places, again, strict=True):
+                        findings[i] = finding
+        return _settled(findings)
+
+    def _each_alone(self, plays: list[Play], first: list[Finding]) -> list[Finding]:
+        """Each check in a fork of its own. What has no time left, or no verdict, fails as before.
+
+        An answer that the fresh process has otherwise, such as a measured time, is no verdict.
+        """
+        findings = []
+        for play, before in zip(plays, first, strict=True):
+            if self._has_ended(play) or not self._session.is_ready_again():
+                return first
+            again = self._in_fork([play])[0]
+            is_verdict = again.status in VERDICTS and again.cause != UNREADABLE
+            findings.append(again if is_verdict or before.status != "failed" else before)
         return findings
 
     def _in_fork(self, plays: list[Play]) -> list[Finding]:
@@ -91,6 +109,23 @@ class Playing:
         told = self._silences[play.check.exercise][0]
         told = f"{told}, in {MAX_SILENCES} earlier checks of this exercise"
         return Finding.failed(play.check, Wrong(told, cause=ENDLESS), HIDDEN)
+
+
+def _earned(findings: list[Finding]) -> float:
+    """The share of its points that an exercise earns."""
+    return sum(share_of_points(findings, 1.0))
+
+
+def _settled(findings: list[Finding]) -> list[Finding]:
+    """Answers that are right by the student's own functions alone count if one of these is wrong.
+
+    So a mistake in a function costs once, and no function can be written for a wrong answer.
+    """
+    wrong = {finding.check.exercise for finding in findings if not finding.passed}
+    return [
+        finding.otherwise if finding.otherwise and not finding.own & wrong else finding
+        for finding in findings
+    ]
 
 
 def _cause_of(ended: StudentEnded) -> str:

@@ -15,8 +15,7 @@ from autograder.builder.blank import BEGIN, END
 from autograder.builder.notebooks import cell_name, plain_notebook
 from autograder.builder.source import Lab, find_lab
 from autograder.record.results import GRADED
-from labkit.checks.core import Finding, checks_of
-from labkit.checks.points import share_of_points
+from labkit.checks.core import Finding, checks_of, share_of_points
 
 ALL = ("*",)
 Edit = Callable[[dict], object]

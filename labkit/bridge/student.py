@@ -149,6 +149,7 @@ class Student:
         self._channel = channel
         self._played: dict[Hashable, tuple[Any, Exception | None, list[StudentError]]] = {}
         self._raised: list[StudentError] = []
+        self._named: set[str] = set()
 
     def once(
         self, key: Hashable, play: Callable[[], T], keep: tuple[type[Exception], ...] = ()
@@ -174,6 +175,7 @@ class Student:
     def __getattr__(self, name: str) -> Proxy:
         if name.startswith("_"):
             raise AttributeError(name)
+        self._named.add(name)
         return Proxy(self, {"$name": name}, name)
 
     def ask(
@@ -239,6 +241,11 @@ class Student:
         if type(index) is not int or not isinstance(kind, str):
             raise WireError("not a handle")
         return Proxy(self, {"$handle": index}, kind if _is_name(kind) else "object")
+
+
+def named_in(student: Student) -> set[str]:
+    """The names that a check has asked for; a check may empty the set."""
+    return student._named
 
 
 def raised_by(student: Student) -> list[StudentError]:

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labkit.checks.core import GATE_SENTENCE, NOT_JUDGED, Finding
-from labkit.checks.points import points_by_weight, share_of_points
+from labkit.checks.core import GATE_SENTENCE, NOT_JUDGED, Finding, points_by_weight, share_of_points
 from labkit.checks.unjudged import is_stop, mistake_of
 
 

@@ -23,79 +23,16 @@ from types import ModuleType
 from typing import Any, Self
 
 from labkit.bridge.helped import Helped
-from labkit.bridge.student import MissingName, Student, StudentError, raised_by
+from labkit.bridge.student import MissingName, Student, StudentError, named_in, raised_by
 from labkit.bridge.wire import NoValue
+from labkit.checks.wrong import NotJudged, OnlyRead, Undecided, Unfinished, Wrong
 
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
 NOT_JUDGED = "Not judged: "
 RAISED, RAISES = "your code raised", "the code raises"  # in a message, and in a cause
 GATE_SENTENCE = "Without this, the exercise earns at most half of its points."
-USELESS_SENTENCE = "Without this, the exercise earns at most a quarter of its points."
 UNDECIDED_SENTENCE = "This costs no points by itself. A person will look at it."
-
-
-class Wrong(Exception):
-    """The student's answer differs from what was wanted.
-
-    what: the thing compared, in the student's words; why: the likely misconception. cause: the same
-    words for all who make this mistake; to be given where `why`, or else `what`, has values of one.
-    share: of the exercise's points, what it can earn at most.
-    """
-
-    share = 1.0
-
-    def __init__(
-        self,
-        what: str,
-        *,
-        expected: str = "",
-        got: str = "",
-        where: str = "",
-        why: str = "",
-        cause: str = "",
-    ) -> None:
-        super().__init__(what)
-        self.what, self.expected, self.got, self.where, self.why = what, expected, got, where, why
-        self.cause = cause or why.strip() or what
-
-    def sentences(self) -> str:
-        """The difference as one line of text."""
-        parts = [self.what]
-        if self.expected or self.got:
-            parts.append(f"expected {self.expected}, got {self.got}")
-        if self.where:
-            parts.append(f"first difference at {self.where}")
-        text = "; ".join(parts) + "."
-        return f"{text} {self.why}" if self.why else text
-
-
-class NotJudged(Wrong):
-    """The claim of this check cannot be judged, for a reason that another check is about."""
-
-
-class Undecided(Wrong):
-    """The student's code may be right, and the check cannot tell: a person has to look."""
-
-
-class Useless(Wrong):
-    """What an exercise is for is never done, so it earns at most a quarter of its points."""
-
-    share = 0.25
-
-    def sentences(self) -> str:
-        return f"{super().sentences()} {USELESS_SENTENCE}"
-
-
-class OnlyRead(Exception):
-    """An answer can be read; whether it is right, only the hidden cases tell."""
-
-    def __init__(self, said: str = "Read; marked when you hand it in.") -> None:
-        super().__init__(said)
-
-
-class Unfinished(Exception):
-    """The student has not written this part yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +72,9 @@ class Finding:
     message: all of it, for the student; cause, expected and got: the parts of what is wrong; case:
     the place of the case that failed, -1 if there is none. stop: where the student's code raised,
     "" if it did not. share: of the exercise's points, what it can earn at most. shown: the message
-    without what the student's code said of a hidden case, "" if it said nothing.
+    without what the student's code said of a hidden case, "" if it said nothing. otherwise: for an
+    answer that is right by the student's own functions alone, the finding by the right ones; own:
+    those functions.
     """
 
     check: Check
@@ -148,6 +87,8 @@ class Finding:
     stop: str = ""
     share: float = 1.0
     shown: str = ""
+    otherwise: "Finding | None" = None
+    own: frozenset[str] = frozenset()
 
     @classmethod
     def failed(
@@ -302,9 +243,14 @@ def play_check(
         return finding
 
     raised_by(student).clear()
+    passed = Finding(check, "passed")
     for i, case in applicable:
         try:
-            _play(check, student, case, right)
+            if (by_right := _play(check, student, case, right)) is not None:
+                wrong = by_right if isinstance(by_right, Wrong) else _raised(by_right)
+                otherwise = Finding.failed(check, wrong, _place_of(case, hidden), i)
+                own = frozenset(named_in(student))
+                passed = replace(passed, otherwise=passed.otherwise or otherwise, own=own)
         except OnlyRead as read:
             return Finding(check, "read", str(read))
         except Unfinished as unfinished:
@@ -326,20 +272,21 @@ def play_check(
             return shown(Finding.failed(check, wrong, place, i, stop), case)
         except NoValue as error:
             return Finding.failed(check, Wrong(str(error)), _place_of(case, hidden), i)
-    return Finding(check, "passed")
+    return passed
 
 
-def _play(check: Check, student: Student, case: Any, right: Any) -> None:
+def _play(check: Check, student: Student, case: Any, right: Any) -> Wrong | StudentError | None:
     """Play a case; where it fails, once more with right parts, and only that counts.
 
     An answer that fails is played once more with the student's own functions: a mistake in one of
-    them costs nothing where it is used.
+    them costs nothing where it is used. Returns what was wrong by the right ones.
     """
     try:
         check.play(student, case)
     except (Wrong, StudentError) as own:
         if (again := getattr(case, "by_own_functions", None)) is not None:
-            return _play_again(check, student, again, own)
+            _play_again(check, student, again, own)
+            return own
         if right is None or not check.parts:
             raise
         parts = {name: getattr(right, name) for name in check.parts}
@@ -348,9 +295,11 @@ def _play(check: Check, student: Student, case: Any, right: Any) -> None:
             check.play(helped, case)
         except StudentError as error:
             raise own if isinstance(own, Wrong) else error from None
+    return None
 
 
 def _play_again(check: Check, student: Student, case: Any, first: Exception) -> None:
+    named_in(student).clear()
     try:
         check.play(student, case)
     except (Wrong, NotJudged, Unfinished, MissingName, StudentError):
@@ -378,3 +327,31 @@ def _last_stop(student: Student) -> str:
 def _place_of(case: Any, hidden: bool) -> str:
     """Where something is wrong; an answer of the student's own is no secret."""
     return HIDDEN if hidden and not getattr(case, "is_own", False) else str(case)
+
+
+def share_of_points(findings: Sequence[Finding], points: float) -> list[float]:
+    """The points each finding earns, out of `points` for all of them, by weight.
+
+    What is not decided earns what the others earn of their points, so it neither costs nor gives.
+    While a gate is not passed, all that is earned is scaled down to half of `points`; a finding may
+    leave a smaller share.
+    """
+    shares = points_by_weight([finding.check for finding in findings], points)
+    pairs = list(zip(findings, shares, strict=True))
+    decided = sum(share for each, share in pairs if not each.is_undecided)
+    right = sum(share for each, share in pairs if each.passed) / (decided or 1.0)
+    earned = [
+        round(share * right, 4) if each.is_undecided else share * each.passed
+        for each, share in pairs
+    ]
+    is_met = all(each.passed or each.is_undecided for each in findings if each.check.gate)
+    most = points * min([1.0 if is_met else 0.5, *(each.share for each in findings)])
+    factor = min(1.0, most / sum(earned)) if any(earned) else 1.0
+    return earned if factor == 1 else [round(share * factor, 4) for share in earned]
+
+
+def points_by_weight(checks: Sequence[Check], points: float) -> list[float]:
+    """The points that each check is worth; the last one takes what rounding leaves."""
+    total = sum(check.weight for check in checks)
+    shares = [round(points * check.weight / total, 4) for check in checks[:-1]]
+    return [*shares, round(points - sum(shares), 4)]

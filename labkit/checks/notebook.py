@@ -10,9 +10,16 @@ from labkit.bridge.local import local_student
 from labkit.bridge.student import Student
 from labkit.checks import card, handin, outline
 from labkit.checks.borrowed import borrowed, borrowed_name
-from labkit.checks.core import Check, Finding, Wrong, checks_of, open_cases_of, play_check
+from labkit.checks.core import (
+    Check,
+    Finding,
+    Wrong,
+    checks_of,
+    open_cases_of,
+    play_check,
+    share_of_points,
+)
 from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
-from labkit.checks.points import share_of_points
 from labkit.checks.unjudged import ENDLESS, judged
 
 

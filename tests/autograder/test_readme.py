@@ -57,7 +57,7 @@ def test_every_command_of_the_chapter_prints_what_the_readme_shows(played):
 
 def test_the_chapter_shows_every_command_that_a_ta_has():
     shown = {shlex.split(command)[1] for command, _ in transcript() if "autograder" in command}
-    for_instructors = {"build", "check", "release", "new", "cluster-keys", "forget"}
+    for_instructors = {"build", "check", "release", "new", "cluster-keys", "forget", "key"}
     servers = {"mark", "overview", "suggest"}  # they serve, or ask a server: no transcript
     assert all(f"`autograder {name}" in README.read_text() for name in servers)
     done = subprocess.run(

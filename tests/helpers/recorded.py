@@ -27,8 +27,7 @@ from autograder.record.gradebook import CourseBook
 from autograder.record.log import ResultLog
 from autograder.record.results import GRADED, CheckResult, Result, score_of
 from benchmarks.durability import marks_in_gradebook
-from labkit.checks.core import checks_of
-from labkit.checks.points import points_by_weight
+from labkit.checks.core import checks_of, points_by_weight
 
 LAB = "01_memory"
 POINTS = {  # those of the cells on record; a course may change its own

@@ -10,13 +10,13 @@ from autograder.intake.steps import Step
 from autograder.judging.client import ZygoteHandle
 from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
-from autograder.judging.playing import Play, Playing
+from autograder.judging.playing import Play, Playing, _settled
 from autograder.judging.session import MAX_RESTARTS, Session
 from autograder.judging.wall import ChildSettings, strongest_rung
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import StudentError
 from labkit.bridge.wire import WireError
-from labkit.checks.core import Check, Wrong
+from labkit.checks.core import Check, Finding, Wrong
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LIMITS = Limits(cell_s=2, check_s=0.3, cells_s=5)
@@ -425,3 +425,36 @@ def test_what_is_mounted_on_the_disk_is_not_searched_for_what_a_check_has_writte
     (packages / "new").touch()
     assert session.in_fork(call("looks"))
     assert before and session._child.files_digest() == before
+
+
+def test_code_that_guesses_has_one_guess(run):
+    source = "seen = []\ndef warm(): seen.append(1)\ndef guess(): return 1 if seen else 2"
+    session = run(source)
+    session.look_at({})
+
+    def wants(number):
+        def play(student, case):
+            if student.guess() != number:
+                raise Wrong("another number")
+
+        return Check(f"wants_{number}", "guess", "Claim.", "", 1, lambda case: True, play)
+
+    warm = Check("warm", "warm", "Claim.", "", 1, lambda case: True, lambda s, case: s.warm())
+    found = Playing(session, []).play_all(
+        [Play(each, [None]) for each in (warm, wants(1), wants(2))]
+    )
+    assert sorted(finding.status for finding in found) == ["failed", "passed", "passed"]
+
+
+@pytest.mark.parametrize("is_wrong", [True, False])
+def test_own_functions_make_an_answer_right_only_if_one_of_them_is_wrong(is_wrong):
+    def check(exercise):
+        return Check(f"{exercise}_holds", exercise, "Claim.", "", 1, lambda case: True, None)
+
+    by_right = Finding.failed(check("answer"), Wrong("that does not follow"))
+    own = Finding(check("answer"), "passed", otherwise=by_right, own=frozenset({"asked", "answer"}))
+    others = [
+        Finding(check("asked"), "failed" if is_wrong else "passed"),
+        Finding(check("unasked"), "failed"),
+    ]
+    assert _settled([*others, own])[-1] == (own if is_wrong else by_right)

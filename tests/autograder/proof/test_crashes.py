@@ -18,9 +18,8 @@ from autograder.record.results import GRADED, CheckResult, Result
 from labkit.bridge.local import local_student
 from labkit.checks import notebook
 from labkit.checks.card import as_html
-from labkit.checks.core import checks_of, play_check
+from labkit.checks.core import checks_of, play_check, points_by_weight, share_of_points
 from labkit.checks.notebook import Checker
-from labkit.checks.points import points_by_weight, share_of_points
 from labkit.checks.unjudged import judged
 
 FOLDED = re.compile(r"<details\b.*?</details>", re.DOTALL)

@@ -14,10 +14,9 @@ from labkit.bridge.wire import is_array
 from labkit.checks import Unfinished, Wrong, check, play_check
 from labkit.checks.answers import AnswerCase, fields_of
 from labkit.checks.compare import expect_equal, expect_mapping, expect_number, number_in, show
-from labkit.checks.core import GATE_SENTENCE, Finding
+from labkit.checks.core import GATE_SENTENCE, Finding, share_of_points
 from labkit.checks.forms import numbers_in
 from labkit.checks.notebook import Report
-from labkit.checks.points import share_of_points
 from labkit.checks.tensors import expect_tensor
 
 

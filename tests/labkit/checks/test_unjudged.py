@@ -4,10 +4,10 @@ import pytest
 
 from labkit.bridge.local import local_student
 from labkit.checks.card import as_html, as_text
-from labkit.checks.core import USELESS_SENTENCE, NotJudged, Useless, Wrong, check, play_check
+from labkit.checks.core import NotJudged, Wrong, check, play_check, share_of_points
 from labkit.checks.forms import expect_refusal
-from labkit.checks.points import share_of_points
 from labkit.checks.unjudged import judged
+from labkit.checks.wrong import USELESS_SENTENCE, Useless
 
 POSITIVE = "Return the positive number."
 

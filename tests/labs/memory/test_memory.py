@@ -16,8 +16,7 @@ from autograder.labs.memory.cases import KEYS, RECIPE
 from autograder.places import SOURCES
 from labkit import memory
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_of, open_cases_of, play_check
-from labkit.checks.points import share_of_points
+from labkit.checks.core import checks_of, open_cases_of, play_check, share_of_points
 from labkit.labs.memory.checks import fit as memory_fit
 from labkit.labs.memory.checks import fit_slips
 from labkit.models import facts

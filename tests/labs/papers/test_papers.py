@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_of, play_check
+from labkit.checks.core import checks_of, play_check, share_of_points
 from labkit.checks.notebook import Checker
-from labkit.checks.points import share_of_points
 from labkit.labs.papers import items as papers
 from labkit.labs.papers.answers import UnreadableAnswer, letters_of
 from labkit.labs.papers.checks.marks import ItemCase

@@ -8,8 +8,7 @@ import pytest
 
 import labkit.speculative
 from labkit.bridge.local import local_student
-from labkit.checks.core import checks_of, open_cases_of, play_check
-from labkit.checks.points import share_of_points
+from labkit.checks.core import checks_of, open_cases_of, play_check, share_of_points
 from labkit.labs.speculative.checks.law import Claim, Unfollowed, found_law
 
 FRAME = """

@@ -9,7 +9,7 @@ import torch
 from autograder.builder.source import find_lab
 from autograder.proof.matrix import findings_for
 from labkit import zoo
-from labkit.checks.points import share_of_points
+from labkit.checks.core import share_of_points
 from labkit.labs.throughput.checks.timer import ScriptedDevice, TimerCase
 from labkit.throughput import fit_steps, generate_fixed, limit_of, sweep, time_runs, tokens_per_s
 from tests.known.throughput.answers import TIMES, table

@@ -13,7 +13,8 @@ from typing import Any
 from labkit.bridge.helped import Helped
 from labkit.bridge.requests import hold, hold_attribute
 from labkit.bridge.student import Offer, Proxy, Student, StudentError
-from labkit.checks.core import NotJudged, Useless, Wrong, check
+from labkit.checks.core import NotJudged, Wrong, check
+from labkit.checks.wrong import Useless
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.log import DECODE, Run
