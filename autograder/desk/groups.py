@@ -1,12 +1,13 @@
 """Answers that are alike: left blank, the same, nearly the same, or the kit's own.
 
-Texts are compared without case, punctuation and white space, first letter for letter and then by
-RapidFuzz's ratio. An answer joins a group if it is near the group's first one.
+The same are equal up to case and white space, over their whole length: they may get one mark at
+once. Near are those with the same words and numbers, or nearly, by RapidFuzz's ratio. An answer
+joins a group if it is near the group's first one.
 """
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
@@ -15,7 +16,7 @@ from labkit.checks.written import is_unwritten
 
 BLANK, SAME, NEAR, OWN, ALONE = "blank", "same", "near", "own", "alone"
 NEAR_ENOUGH, OWN_ENOUGH = 93.0, 85.0
-MOST_CHARS, FEWEST_CHARS = 6_000, 80  # short answers are near each other by chance
+MOST_CHARS, FEWEST_CHARS = 2_000, 80  # short answers are near each other by chance
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,8 @@ class Group:
 
 
 def normalised(text: str) -> str:
-    """The words of a text, in one case, and its numbers."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(re.sub(r"[^\w.%×/=+-]+|[.-](?!\d)", " ", folded).split())
+    """A text in one case, with one space for all white space; every sign counts."""
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
 def groups_of(texts: Mapping[str, str], *models: str) -> list[Group]:
@@ -37,34 +37,42 @@ def groups_of(texts: Mapping[str, str], *models: str) -> list[Group]:
     same: dict[str, list[str]] = {}
     blank: list[str] = []
     for name, text in texts.items():
-        alike = blank if is_unwritten(text) else same.setdefault(_compared(text), [])
+        alike = blank if is_unwritten(text) else same.setdefault(normalised(text), [])
         alike.append(name)
-    own = [_compared(model) for model in models]
-    copied = {text for text in same if any(fuzz.ratio(text, each) >= OWN_ENOUGH for each in own)}
+    own, words = [*map(_words, models)], {text: _words(text) for text in same}
+    is_own = {
+        each: any(fuzz.ratio(each, model) >= OWN_ENOUGH for model in own) for each in words.values()
+    }
     groups = [Group(BLANK, tuple(blank))] if blank else []
-    if copied:
-        groups.append(Group(OWN, tuple(name for text in copied for name in same[text])))
-    return groups + _near({text: names for text, names in same.items() if text not in copied})
+    if copied := [name for text, names in same.items() if is_own[words[text]] for name in names]:
+        groups.append(Group(OWN, tuple(copied)))
+    return groups + _near([(w, same[text]) for text, w in words.items() if not is_own[w]])
 
 
-def _compared(text: str) -> str:
-    return normalised(text)[:MOST_CHARS]
+def _words(text: str) -> str:
+    """The words and numbers at the beginning of a text, which tell what it is near."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(re.sub(r"[^\w.%×/=+-]+|[.-](?!\d)", " ", folded).split())[:MOST_CHARS]
 
 
-def _near(same: Mapping[str, list[str]]) -> list[Group]:
-    groups: list[tuple[str, list[str], bool]] = []
-    firsts: list[str] = []
-    for text, names in same.items():
-        found = None
-        if len(text) >= FEWEST_CHARS:
-            found = process.extractOne(text, firsts, scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH)
+def _near(same: Sequence[tuple[str, list[str]]]) -> list[Group]:
+    """Groups of (words, ids) that are near each other."""
+    groups: list[tuple[list[str], bool]] = []
+    firsts: dict[str, int] = {}  # the words of a group's first answer, and its place
+    for words, names in same:
+        place, found = firsts.get(words), None
+        if place is None and len(words) >= FEWEST_CHARS:
+            found = process.extractOne(
+                words, [*firsts], scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH
+            )
         if found:
-            first, members, _ = groups[found[2]]
-            groups[found[2]] = (first, members + names, True)
+            place = found[2]
+        if place is None:
+            firsts[words] = len(groups)
+            groups.append((list(names), False))
         else:
-            firsts.append(text)
-            groups.append((text, list(names), False))
+            groups[place] = (groups[place][0] + names, True)
     return [
         Group(NEAR if is_near else SAME if len(members) > 1 else ALONE, tuple(members))
-        for _, members, is_near in groups
+        for members, is_near in groups
     ]

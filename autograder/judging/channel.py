@@ -22,6 +22,7 @@ from labkit.bridge.student import Student, answer_callback
 from labkit.bridge.wire import WireError
 
 _ID_BITS = 53
+MOST_CALLBACK_BYTES = 1 << 20  # in arrays: far more than any case has
 CALLBACK_SHARE = 3  # an endless loop of callbacks keeps us busy, and waits for nothing
 _ABANDON_S = 1.0
 
@@ -156,7 +157,10 @@ class RemoteChannel:
         student: Student,
     ) -> None:
         try:
-            answer, blobs = answer_callback(message, blob, callbacks, student)
+            if len(blob) > MOST_CALLBACK_BYTES:
+                answer, blobs = _refusal("ValueError", "the arguments are far too large"), []
+            else:
+                answer, blobs = answer_callback(message, blob, callbacks, student)
         except WireError as error:
             raise Tampered("the process sent an unreadable callback", error) from error
         except StudentEnded:
@@ -167,13 +171,11 @@ class RemoteChannel:
         try:
             self._send({**answer, "answer": True}, blobs)
         except ValueError as error:
-            refusal = {"ok": False, "kind": "ValueError", "message": str(error)}
-            self._send({**refusal, "answer": True}, [])
+            self._send({**_refusal("ValueError", str(error)), "answer": True}, [])
 
     def _abandon(self, request_id: int) -> None:
         """Bring a conversation to its end, so that the next request finds a quiet channel."""
-        message = "the check has ended"
-        refusal = {"ok": False, "kind": "RuntimeError", "message": message}
+        refusal = _refusal("RuntimeError", "the check has ended")
         self._wire.remaining_s = min(self._wire.remaining_s, _ABANDON_S)
         reply: dict = {"callback": None}
         until_s = time.process_time() + _ABANDON_S
@@ -207,3 +209,8 @@ def _bounded(reply: dict) -> dict:
     part = clean_text(reply.get("function"), MAX_NAME_CHARS)
     known = {"function": part, "unwritten": reply.get("unwritten") is True}
     return {"ok": False, "kind": kind, "kinds": kinds, "message": message, "lines": lines} | known
+
+
+def _refusal(kind: str, message: str) -> dict:
+    """The answer to a callback that ends with an exception."""
+    return {"ok": False, "kind": kind, "message": message}

@@ -22,7 +22,7 @@ from autograder.judging.playing import Play, Playing, in_a_line
 from autograder.judging.reasons import right_elsewhere
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
-from autograder.labs import cases_of, right_of
+from autograder.labs import cases_of, parts_of
 from autograder.record.results import (
     ERROR,
     GRADED,
@@ -154,7 +154,7 @@ class Judge:
 
     def _judge(self, session: Session, unrun: dict[str, int]) -> Verdict:
         broken: list[str] = []
-        right = right_of(self._master.topic)
+        right = parts_of(self._master.topic)
         plays = [Play(check, one.cases, right) for one in self._marked for check in one.checks]
         played = Playing(session, broken).play_all(plays)
         experiments = experiments_of(self._master.topic)

@@ -6,7 +6,7 @@ It trusts what it runs, so it is for our own mutants and variants, never for sub
 from collections.abc import Mapping
 
 from autograder.builder.source import Lab, solved_text
-from autograder.labs import cases_of, right_of
+from autograder.labs import cases_of, parts_of
 from labkit.bridge.local import local_student
 from labkit.checks.core import Finding, checks_of, play_check
 from labkit.checks.unjudged import judged
@@ -19,7 +19,7 @@ def findings_for(
     checks = checks_of(lab.topic)
     student = local_student(namespace_of(lab, replaced))
     cases = cases_of(lab.topic, seed)[exercise]
-    right = right_of(lab.topic)
+    right = parts_of(lab.topic)
     return judged([play_check(check, student, cases, right=right) for check in checks[exercise]])
 
 
@@ -45,7 +45,7 @@ def play_all(
     checks = checks_of(lab.topic)
     student = local_student(namespace)
     cases = cases_of(lab.topic, seed) if cases is None else cases
-    right = right_of(lab.topic)
+    right = parts_of(lab.topic)
     return [
         play_check(check, student, cases[name], right=right)
         for name in checks

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from labkit.bridge.student import Offer, Proxy, Student
+from labkit.bridge.wire import Encoder
 
 MAX_MADE = 10_000  # objects of one class, which are kept on the check's side
-MAX_CHARS = 10_000  # of the arguments of one call
+MAX_CHARS, MAX_KEPT = 10_000, 10_000_000  # of the arguments of one call, and of all
 
 
 class Helped(Student):
@@ -80,6 +81,7 @@ class Objects:
     def __init__(self, student: Student, kind: type) -> None:
         self._student, self._kind, self._methods = student, kind, methods_of(kind)
         self._made: list[Any] = []
+        self._n_kept = 0
 
     def ask(
         self, place: int | None, method: str, fields: dict, args: list, kwargs: dict
@@ -89,7 +91,11 @@ class Objects:
         fields: its attributes as the student's code has left them. Returns the place, the result,
         and the attributes. Raises: what the method raises; MemoryError for too much.
         """
-        if len(self._made) >= MAX_MADE or len(repr((fields, args, kwargs))) > MAX_CHARS:
+        encoder = Encoder(lambda _: {})
+        n_chars = [len(repr(encoder.encode(each))) for each in (fields, args, kwargs)]
+        self._n_kept += sum(n_chars[1:])
+        is_large = sum((*n_chars, *map(len, encoder.blobs))) > MAX_CHARS
+        if is_large or len(self._made) >= MAX_MADE or self._n_kept > MAX_KEPT:
             raise MemoryError("too much is kept")
         args = [self._asked_here(arg) for arg in args]
         if place is None:

@@ -214,7 +214,7 @@ class Student:
             message["look"] = True
         reply, blob = self._channel.request(message, encoder.blobs, callbacks)
         if reply.get("ok") is not True:
-            error = _student_error(reply)
+            error = _student_error(reply, message)
             if isinstance(error, StudentError):
                 self._raised.append(error)
             raise error
@@ -304,12 +304,13 @@ _SLIPS = (
 )
 
 
-def _student_error(reply: dict) -> Exception:
+def _student_error(reply: dict, asked: dict) -> Exception:
+    """The exception of a reply; a name is missing only if the request asked for it."""
     kind, message, lines = reply.get("kind"), reply.get("message"), reply.get("lines")
     if not isinstance(kind, str) or not isinstance(message, str) or not isinstance(lines, list):
         raise WireError("a reply is neither a value nor an error")
-    if kind == "MissingName":
-        return MissingName(message if _is_name(message) else "a name")
+    if kind == "MissingName" and _is_name(message) and repr({"$name": message}) in repr(asked):
+        return MissingName(message)
     kinds = reply.get("kinds")
     kinds = kinds[:MAX_KINDS] if isinstance(kinds, list) else []
     lines = tuple(_clean(str(line)[:200]) for line in lines[:MAX_TRACE_FRAMES])

@@ -21,7 +21,7 @@ LONGEST = 120  # characters of a value that is shown
 
 def number_in(got: Any, what: str) -> float | int:
     """The plain number in an answer. Raises Wrong if there is none, Unfinished for `...`."""
-    got = _of_exact(got)
+    got = of_exact(got)
     refuse_blank(got)
     if is_array(got) and math.prod(got.shape) == 1:
         got = got.item()
@@ -32,7 +32,7 @@ def number_in(got: Any, what: str) -> float | int:
     return got
 
 
-def _of_exact(got: Any) -> Any:
+def of_exact(got: Any) -> Any:
     """The float of a `Fraction` or a `Decimal`; anything else as it is."""
     kind = got._kind if isinstance(got, Proxy) else type(got).__name__
     if kind not in EXACT:
@@ -126,7 +126,7 @@ def refuse_blank(answer: Any, whole: Any = None) -> None:
         leaves = [*_leaves(answer if whole is None else whole)]
         blank = [place for place, value in leaves if _is_blank(value)]
         raise Unfinished(_what_is_open(blank, len(leaves)))
-    if objects := [value for value in values if isinstance(value, Proxy)]:
+    if objects := [one for one in map(of_exact, values) if isinstance(one, Proxy)]:
         got = f"an object of type {objects[0]._kind}"
         raise Wrong("the answer should be a plain value", expected="a value", got=got)
 
@@ -226,4 +226,4 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, bool):
         return ("bool", value)  # True is not 1 here
-    return value
+    return of_exact(value)

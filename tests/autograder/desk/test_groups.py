@@ -1,5 +1,6 @@
 """Answers that are alike stand in one group, and every answer in one only."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,7 +29,7 @@ def test_each_kind_of_group_is_found():
     }  # fmt: skip
     assert kinds(texts) == {
         "empty": BLANK, "stub": BLANK, "a": NEAR, "b": NEAR, "c": NEAR, "own": OWN, "all": OWN,
-        "d": SAME, "e": SAME, "f": ALONE, "g": ALONE,
+        "d": NEAR, "e": NEAR, "f": ALONE, "g": ALONE,
     }  # fmt: skip
 
 
@@ -36,6 +37,23 @@ def test_other_numbers_make_another_short_answer():
     assert kinds({"a": "It takes 1.5 GB.", "b": "It takes 15 GB.", "c": "It takes -1.5 GB."}) == {
         "a": ALONE, "b": ALONE, "c": ALONE,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The slope is −1, so the cache < weights.", "The slope is 1, so the cache > weights."),
+        ("It holds that a != b for every batch.", "It holds that a = b for every batch."),
+        ("The ratio is ≥ 3 there", "The ratio is ≤ 3 there"),
+        ("It takes 10² steps.", "It takes 102 steps."),
+        ("speed ~~falls~~ rises", "speed falls rises"),
+        ("word " * 1300 + "therefore yes", "word " * 1300 + "therefore no, the contrary"),
+        ("<", ">"),
+    ],
+)
+def test_what_may_mean_something_else_is_not_the_same(one, other):
+    assert SAME not in kinds({"a": one, "b": other}).values()
+    assert kinds({"a": one, "b": f" {one.upper()}\n"}) == {"a": SAME, "b": SAME}
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.text(), max_size=20))

@@ -19,6 +19,7 @@ from labkit.bridge.requests import hold
 from labkit.checks.compare import expect_number
 from labkit.checks.core import Check, Wrong, play_check
 from labkit.checks.forms import expect_refusal
+from labkit.labs.speculative.checks.law import found_law
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SECRET = 271828  # a hidden case
@@ -68,6 +69,10 @@ def measures(student, case):
     len(hold(student.f, case))
 
 
+def follows(student, case):
+    found_law(lambda source: student.f(case))
+
+
 REPORT = """
 import labkit.bridge.executor as e
 def describe(error):
@@ -114,6 +119,11 @@ WAYS = {  # how a hidden case could leave: the cell, and the check
                       "'unwritten': True}") + REPORT, calls),
     "a forged name": (
         FORGED.format("{'kind': 'MissingName', 'message': 'n ' + secret}") + REPORT, calls),
+    "a class called as ours": (
+        "class MissingName(Exception): ...\ndef f(n): raise MissingName(f'n_{n}')", calls),
+    "a name that cannot be followed": (
+        "class CannotFollow(Exception): ...\ndef f(n): raise CannotFollow(f'n_{n}')", follows),
+    "a seed": ("class Seeded(Exception): ...\ndef f(n): raise Seeded(f'{n}')", follows),
     "a forged value": (
         "import labkit.bridge.executor as e\nfrom labkit.bridge.wire import Encoder\nseen = ''\n"
         "def f(n):\n    global seen\n    seen = n\n"

@@ -53,6 +53,16 @@ def test_objects_of_a_part_live_through_many_calls(student):
     assert loop.take(40) is True and loop.take(99)[0] == [1, "taken"] and loop.take(99) is False
 
 
+def test_objects_take_no_tensors_and_not_too_much_in_all():
+    kept = Objects(local_student({}), batching.RequestQueue)
+    place, _, _ = kept.ask(None, "", {}, [], {})
+    with pytest.raises(MemoryError):
+        kept.ask(place, "add", {}, [torch.zeros(10**5)], {})
+    with pytest.raises(MemoryError):
+        for _ in range(helped.MAX_KEPT // 9_000 + 1):
+            kept.ask(place, "add", {}, ["x" * 9_000], {})
+
+
 def test_a_slip_in_what_the_part_calls_is_the_students(student):
     loop = hold(student.Loop)
     loop.add(1, 60, 20)

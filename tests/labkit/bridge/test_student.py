@@ -46,6 +46,10 @@ def add_random(tensor, rng):
     return tensor.add_(torch.rand(tensor.shape, generator=rng))
 
 
+def misses(name):
+    raise type("MissingName", (Exception,), {})(name)
+
+
 def use(model):
     return model.embed(3), model.n_layers, model(5), [block.run(1) for block in model.blocks]
 
@@ -58,6 +62,7 @@ STUDENT = local_student(
         "use": use,
         "apply": lambda function, value: function(value) + 1,
         "number": 7,
+        "misses": misses,
         "fail": lambda: [][3],
         "later": ...,
     }
@@ -188,6 +193,10 @@ def test_a_checks_own_error_reaches_the_student_as_its_kind():
 def test_missing_names_and_blanks_are_told_apart():
     with pytest.raises(MissingName, match="nothing"):
         STUDENT.nothing(1)
+    with pytest.raises(MissingName, match="later_on"):
+        STUDENT.spoil(STUDENT.later_on)
+    with pytest.raises(StudentError, match="MissingName: number"):  # which nobody asked for
+        STUDENT.misses("number")
     assert value_of(STUDENT.later)._kind == "ellipsis"
 
 

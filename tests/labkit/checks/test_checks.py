@@ -10,9 +10,12 @@ import torch
 
 from labkit.bridge.local import local_student
 from labkit.bridge.requests import value_of
+from labkit.bridge.wire import is_array
 from labkit.checks import Unfinished, Wrong, check, play_check
-from labkit.checks.compare import expect_equal, expect_number, number_in, show
+from labkit.checks.answers import AnswerCase, fields_of
+from labkit.checks.compare import expect_equal, expect_mapping, expect_number, number_in, show
 from labkit.checks.core import GATE_SENTENCE, Finding, share_of_points
+from labkit.checks.forms import numbers_in
 from labkit.checks.notebook import Report
 from labkit.checks.tensors import expect_tensor
 
@@ -127,6 +130,23 @@ def test_an_exact_number_of_the_students_is_a_number(answer):
     expect_number(value_of(local_student({"answer": answer}).answer), 6, "the answer")
     with pytest.raises(Wrong):
         expect_number(value_of(local_student({"answer": answer + 1}).answer), 6, "the answer")
+
+
+@pytest.mark.parametrize(
+    "one",
+    [Fraction(1, 2), Decimal("0.5"), torch.tensor(0.5), numpy.array([0.5]), numpy.float32(0.5)],
+)
+def test_an_exact_number_is_one_wherever_a_number_is_taken(one):
+    student = local_student({"cell": {"a": one, "b": {"c": one}}, "row": [one, 2], "one": one})
+    answer = fields_of(student, AnswerCase("cell"), ("a", "b"))
+    assert number_in(answer["a"], "a") == 0.5
+    assert number_in(expect_mapping(answer["b"], ("c",), "b")["c"], "c") == 0.5
+    assert numbers_in(value_of(student.row), "the row") == [0.5, 2]
+    if not is_array(one):
+        expect_equal(value_of(student.row), [0.5, 2], "the row")
+        expect_tensor(value_of(student.row), torch.tensor([0.5, 2]), "the row")
+    with pytest.raises(Wrong):
+        number_in(value_of(local_student({"x": object()}).x), "x")
 
 
 @pytest.mark.parametrize("answer", [Decimal("NaN"), Decimal("-Infinity"), Fraction(10**999)])

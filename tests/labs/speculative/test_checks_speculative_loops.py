@@ -50,6 +50,12 @@ def test_an_offered_model_refuses_what_is_no_token(tokens):
         OfferedModel("target", generic(3, 1), Tape(9)).feed(tokens)
 
 
+@pytest.mark.parametrize("tokens", [torch.zeros(10**8, dtype=torch.uint8), range(10**12)])
+def test_a_model_makes_nothing_of_far_too_many_tokens(tokens):
+    with pytest.raises(ValueError, match="far more tokens"):
+        OfferedModel("target", generic(3, 1), Tape(9)).feed(tokens)
+
+
 def test_a_sampler_that_never_ends_is_stopped():
     model = OfferedModel("draft", generic(3, 1), Tape(5))
     with pytest.raises(ValueError, match="again and again"):

@@ -8,7 +8,6 @@ from typing import Any
 
 from labkit.bridge.student import Student, StudentError
 from labkit.chance.paths import NotRepeatable
-from labkit.checks.compare import LONGEST
 from labkit.checks.core import Undecided, Wrong
 from labkit.checks.law import Law, Outcome, RandomSource, exact_law
 
@@ -54,9 +53,9 @@ def followed(play: Play, **limits: float) -> Law:
 def _unfollowed(error: StudentError) -> Exception:
     if error.is_a("Seeded"):
         why = "With a seed each call draws the same numbers. Draw from `rng`."
-        return Unfollowed(error.message[:LONGEST], why=why)
+        return Unfollowed(error.message, why=why)
     if error.is_a("CannotFollow"):
-        return Unfollowed(error.message[:LONGEST], why=HOW_TO_DRAW)
+        return Unfollowed(error.message, why=HOW_TO_DRAW)
     return error
 
 

@@ -6,6 +6,7 @@ call, so what was fed, and onto what, cannot be forged.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Protocol
 
 import torch
@@ -15,6 +16,7 @@ from labkit.bridge.student import Offer
 from labkit.models.transformer import Transformer, TransformerConfig
 
 MAX_KEPT = 4096  # texts of one model whose logits are kept
+MOST_CACHED = 120  # tokens: longer than the text of any case
 
 
 class Mind(Protocol):
@@ -159,14 +161,14 @@ class OfferedModel:
     def feed(self, tokens: Any) -> Tensor:
         """Cache the tokens; logits (T V). Raises: ValueError for none, or what is no token."""
         self._tape.spend()
-        fed = tuple(int(token) for token in tokens)
+        if len(self._cache) + len(tokens) > MOST_CACHED:  # before anything is made of them
+            raise ValueError(f"the {self._name} is fed far more tokens than the text can have")
+        fed = tuple(int(token) for token in islice(tokens, MOST_CACHED))
         if not fed or not all(0 <= token < self._mind.vocab_size for token in fed):
             most = self._mind.vocab_size - 1
             raise ValueError(
                 f"the {self._name} is fed 1 token or more, from 0 to {most}, not {fed}"
             )
-        if len(self._cache) + len(fed) > 120:
-            raise ValueError(f"the {self._name} is fed far more tokens than the text can have")
         self._tape.calls.append(Call(self._name, tuple(self._cache), fed))
         self._cache += fed
         return self._mind.logits_of(self._cache, len(fed))
