@@ -47,7 +47,7 @@ def uses() -> dict[str, tuple[re.Pattern, str]]:
         source = inspect.getsource(module)
         for name, value in vars(module).items():
             for i, pattern in enumerate(patterns_in(value)):
-                for method in set(re.findall(USE.format(name), source)) or {"search"}:
+                for method in sorted({*re.findall(USE.format(name), source)}) or ["search"]:
                     found[f"{module.__name__}.{name}[{i}].{method}"] = pattern, method
     return found
 
