@@ -34,7 +34,7 @@ class SentCache:
         n_pages = -(-n_tokens // PAGE)
         sizes = (2 * shape.n_layers, n_pages * PAGE, shape.n_kv_heads, shape.head_dim)
         pool = torch.randn(sizes, dtype=dtype, device=device)
-        pages = torch.randperm(n_pages, generator=torch.Generator().manual_seed(0))
+        pages = torch.randperm(n_pages, generator=torch.Generator("cpu").manual_seed(0))
         rows = (pages[:, None] * PAGE + torch.arange(PAGE)).flatten()
         return cls(pool, pool.flatten().clone(), rows.to(device))
 

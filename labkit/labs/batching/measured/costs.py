@@ -83,7 +83,7 @@ def steps(
     """What runs n_steps steps of so many running requests and prompts, and forgets them again."""
     pages = decoder.pages
     lengths = dict.fromkeys(range(n_running), n_cached)
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator("cpu").manual_seed(0)
     chunks = {
         n_running + i: torch.randint(0, decoder.shape.vocab_size, (n,), generator=generator)
         for i, n in enumerate(prompts)
