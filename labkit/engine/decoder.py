@@ -20,10 +20,7 @@ class Decoder:
         n_sequences: int = 1,
         without: Collection[str] = (),
     ) -> None:
-        if n_positions > len(weights.cos):
-            raise ValueError(
-                f"the weights have angles for {len(weights.cos)} positions, wanted {n_positions}"
-            )
+        weights.check_positions(n_positions)
         self.weights, self.shape = weights, weights.shape
         self.arena = Arena.empty(
             weights.shape, n_positions, n_sequences, dtype=weights.dtype, device=weights.device

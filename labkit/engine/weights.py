@@ -108,6 +108,13 @@ class Weights:
         """Where the matrices are."""
         return self.head.device
 
+    def check_positions(self, n_positions: int) -> None:
+        """Raise ValueError for more positions than there are angles for."""
+        if n_positions > len(self.cos):
+            raise ValueError(
+                f"the weights have angles for {len(self.cos)} positions, wanted {n_positions}"
+            )
+
 
 def weights_of(model: Any, n_positions: int) -> Weights:
     """The weights of a transformers model, in its dtype and on its device; the model may go then.

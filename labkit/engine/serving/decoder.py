@@ -48,10 +48,7 @@ class PagedDecoder:
         without: Collection[str] = (),
     ) -> None:
         """n_positions: of the longest request. Raises: ValueError for more than have angles."""
-        if n_positions > len(weights.cos):
-            raise ValueError(
-                f"the weights have angles for {len(weights.cos)} positions, wanted {n_positions}"
-            )
+        weights.check_positions(n_positions)
         self.weights, self.shape = weights, weights.shape
         place = {"dtype": weights.dtype, "device": weights.device}
         self.pages = Pages(weights.shape, n_pages, n_slots, n_positions, **place)
