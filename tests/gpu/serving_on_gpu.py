@@ -7,15 +7,11 @@ python tests/gpu/serving_on_gpu.py OUT.json
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
-
 import torch
+from shallow import shallow_model, write_errors
 
 from labkit.engine.serving.decoder import PagedDecoder
 from labkit.engine.weights import weights_of
-from labkit.zoo.shape import config_of
 
 MODELS = ("meta-llama/Llama-3.1-8B", "Qwen/Qwen3-0.6B")
 LENGTHS = (1, 700, 16, 1290, 129, 33, 128, 64)
@@ -23,19 +19,7 @@ LENGTHS = (1, 700, 16, 1290, 129, 33, 128, 64)
 
 def errors_against_float32(name: str) -> dict[str, dict[str, float]]:
     """Relative errors of bfloat16 logits, by backend and kind of pass, of two layers."""
-    from transformers import AutoModelForCausalLM
-
-    config = config_of(name)
-    config.num_hidden_layers, config.vocab_size = 2, 1000
-    if getattr(config, "layer_types", None):
-        config.layer_types = config.layer_types[:2]
-    torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).cuda().eval()
-    for parameter_name, parameter in model.named_parameters():
-        if "norm" in parameter_name:
-            parameter.data.uniform_(0.5, 1.5)
-        else:
-            parameter.data.normal_(0, 0.05)
+    model = shallow_model(name, 2, 0.05)
     weights = weights_of(model, 2048)
     exact = passes(PagedDecoder(weights_of(model.float(), 2048), 600, 16, 2048))
     return {
@@ -75,17 +59,5 @@ def passes(decoder: PagedDecoder) -> dict[str, torch.Tensor]:
     return found
 
 
-def main(out: str) -> None:
-    record = {
-        "device": torch.cuda.get_device_name(),
-        "torch": torch.__version__,
-        "errors": {name: errors_against_float32(name) for name in MODELS},
-    }
-    print(json.dumps(record, indent=1))
-    Path(out).write_text(json.dumps(record, indent=1) + "\n")
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", metavar="OUT.json")
-    main(parser.parse_args().out)
+    write_errors(errors_against_float32, MODELS, __doc__)
