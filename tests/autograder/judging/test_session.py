@@ -1,25 +1,15 @@
 """A submission's run has an end, its answers stay what they are, no check pays for another."""
 
-import shutil
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
 from autograder.intake.steps import Step
-from autograder.judging.client import ZygoteHandle
 from autograder.judging.ends import StudentEnded, UsedUp
-from autograder.judging.jobs import Limits
-from autograder.judging.playing import Play, Playing, _settled
-from autograder.judging.session import MAX_RESTARTS, Session
-from autograder.judging.wall import ChildSettings, strongest_rung
+from autograder.judging.session import MAX_RESTARTS
+from autograder.judging.wall import strongest_rung
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import StudentError
 from labkit.bridge.wire import WireError
-from labkit.checks.core import Check, Finding, Wrong
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-LIMITS = Limits(cell_s=2, check_s=0.3, cells_s=5)
 ANOTHER_AT_EVERY_LOOK = """
 import itertools, labkit.bridge.executor
 q01 = q02 = 'A'
@@ -30,52 +20,13 @@ labkit.bridge.executor.Executor._from_handle = look
 """
 
 
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory):
-    """What students' code can import; it lies below /tmp."""
-    path = tmp_path_factory.mktemp("student")
-    path.chmod(0o755)
-    shutil.copytree(REPOSITORY / "labkit", path / "labkit")
-    return path
-
-
-@pytest.fixture(scope="module")
-def zygote(packages):
-    settings = ChildSettings(
-        student_path=packages,
-        read_only=(packages,),
-        n_open_files=64,
-        rung=strongest_rung(),
-        grace_s=0.2,
-        call_s=1,
-    )
-    with ZygoteHandle(settings) as zygote:
-        yield zygote
-
-
-@pytest.fixture
-def run(zygote):
-    """Runs cells; gives the session."""
-    started = []
-
-    def run(*sources, limits=LIMITS):
-        steps = [s if isinstance(s, Step) else Step(s, i) for i, s in enumerate(sources)]
-        started.append(Session(zygote, steps, {}, limits))
-        started[-1].run()
-        return started[-1]
-
-    yield run
-    for session in started:
-        session.close()
-
-
 def call(name, *args):
     return lambda student: getattr(student, name)(*args)
 
 
 def test_checks_that_are_each_in_time_end_together(run):
     source = "import time\ndef slow():\n    time.sleep(0.25)\n    return 1"
-    session = run(source, limits=replace(LIMITS, submission_s=0.6))
+    session = run(source, submission_s=0.6)
     with pytest.raises(UsedUp, match=r"used up its 0\.6 s"):
         for _ in range(10):
             with session.deadline():
@@ -87,36 +38,10 @@ def test_checks_that_are_each_in_time_end_together(run):
 
 def test_cells_that_end_their_process_are_not_replayed_for_ever(run):
     cells = ("import os, time\ntime.sleep(0.2)", "os._exit(1)", "os._exit(2)", "x = 1")
-    session = run(*cells, limits=replace(LIMITS, submission_s=0.3))
+    session = run(*cells, submission_s=0.3)
     with pytest.raises(UsedUp):
         session.in_fork(call("abs"))
     assert session.spent_s < 1
-
-
-def plays_of(n, name):
-    def play(student, case):
-        getattr(student, name)()
-
-    check = Check("named", name, "Claim.", "", 1, lambda case: True, play)
-    return [Play(check, [None])] * n
-
-
-def test_checks_that_are_left_when_the_time_is_used_up_are_not_decided(run):
-    source = "import time\ndef slow():\n    time.sleep(0.25)"
-    session = run(source, limits=replace(LIMITS, submission_s=0.6))
-    found = Playing(session, []).play_all(plays_of(6, "slow"))
-    assert found[0].passed and found[-1].is_undecided
-    assert {finding.status for finding in found} == {"passed", "undecided"}
-    assert found[-1].message == "This check is not decided: the submission used up its 0.6 s."
-
-
-def test_an_exercise_that_twice_gives_no_answer_is_not_waited_for_again(run):
-    session = run("def stalls():\n    while True: pass\ndef one(): return 1")
-    found = Playing(session, []).play_all(plays_of(5, "stalls") + plays_of(1, "one"))
-    assert [finding.status for finding in found] == ["failed"] * 5 + ["passed"]
-    assert found[4].message.endswith("in 2 earlier checks of this exercise.")
-    assert len({finding.cause for finding in found[2:5]}) == 1
-    assert session.spent_s < 4
 
 
 @pytest.mark.parametrize("answer", ["str(next(looks))", "('A', object(), next(looks))"])
@@ -201,7 +126,7 @@ def test_cells_that_no_answer_needs_do_not_use_up_the_time_of_answers(run):
     slow = "import time\ntime.sleep(0.6)"
     cells = [Step(slow, 0, False), Step("half = 0.5", 1, False), Step(slow, 2, False),
              Step("def f(): return half", 3)]  # fmt: skip
-    session = run(*cells, limits=replace(LIMITS, cells_s=0.4))
+    session = run(*cells, cells_s=0.4)
     assert session.in_fork(call("f")) == 0.5
     assert session.problems == [
         "cell 3 did not run: the cells that no answer needs used up their 0.4 s"
@@ -266,8 +191,9 @@ def f(depth=200):
 
 @pytest.mark.parametrize("cell", LATER.values(), ids=LATER)
 def test_no_later_cell_changes_what_an_answer_does(run, cell):
-    limits = replace(LIMITS, cell_s=20, check_s=5, cells_s=60)
-    session = run(Step(ANSWER, 0, True, ("f",)), Step(cell, 1, False), limits=limits)
+    session = run(
+        Step(ANSWER, 0, True, ("f",)), Step(cell, 1, False), cell_s=20, check_s=5, cells_s=60
+    )
 
     def play(student):
         with session.deadline("f"):
@@ -321,102 +247,6 @@ def test_memory_that_forks_share_is_not_taken_for_a_clean_disk(run):
     assert session.in_fork(call("looks")) == 2
 
 
-CARRIERS = {  # ways from one fork to the next: a cell, how a number is put there, how it is read
-    "a pipe": (
-        "r, w = os.pipe(); os.set_blocking(r, False)",
-        "os.write(w, bytes([n]))",
-        "os.read(r, 1)[0]",
-    ),
-    "a pair of sockets": (
-        "import socket\na, b = socket.socketpair(); b.setblocking(False)",
-        "a.send(bytes([n]))",
-        "b.recv(1)[0]",
-    ),
-    "shared memory that no cell has touched": (
-        "import mmap\nshared = mmap.mmap(-1, 1)",
-        "shared[0] = n",
-        "shared[0]",
-    ),
-    "a file": ("", "open('kept', 'wb').write(bytes([n]))", "open('kept', 'rb').read()[0]"),
-    "a file without a name": (
-        "import tempfile\nf = tempfile.TemporaryFile(buffering=0)",
-        "os.pwrite(f.fileno(), bytes([n]), 0)",
-        "os.pread(f.fileno(), 1, 0)[0]",
-    ),
-    "the place in a file": ("f = open(os.__file__)", "f.seek(n)", "f.tell()"),
-    "a number of signals": (
-        "import signal\nn_heard = 0\n"
-        "def hear(*_):\n    global n_heard\n    n_heard += 1\n"
-        "signal.signal(signal.SIGUSR1, hear)",
-        "for _ in range(n):\n        os.kill(os.getppid(), signal.SIGUSR1); time.sleep(0.02)",
-        "n_heard",
-    ),
-    "its exit status": (
-        "wait, heard = os.waitpid, [0, 0]\n"
-        "def hear(*asked):\n    heard[:] = wait(*asked)\n    return heard\n"
-        "os.waitpid = hear",
-        "leave = os._exit; os._exit = lambda code: leave(n)",
-        "os.waitstatus_to_exitcode(heard[1])",
-    ),
-    "the next number of a process": (
-        "from_here = os.getpid()",
-        "for _ in range(n):\n        os.waitpid(os.fork() or os._exit(0), 0)",
-        "os.getpid() - from_here - 2",
-    ),
-}
-
-
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_a_check_that_is_played_again_knows_nothing_of_the_checks_after_it(run, carrier):
-    cell, put, read = CARRIERS[carrier]
-    source = (
-        f"import os, time\n{cell}\ndef hears(n):\n    {put}\n"
-        f"def knows():\n    try:\n        return {read}\n"
-        "    except (OSError, IndexError): return 0"
-    )
-    session = run(source)
-    session.look_at({})
-    guessed = []
-
-    def knows(student, case):
-        guessed.append(student.knows())
-        if guessed[-1] != 7:
-            raise Wrong("it does not know the number")
-
-    checks = [
-        Check(each.__name__, "knows", "Claim.", "", 1, lambda case: True, each)
-        for each in (lambda student, case: None, knows, lambda student, case: student.hears(7))
-    ]
-    found = Playing(session, []).play_all([Play(each, [None]) for each in checks])
-    assert len(guessed) == 2
-    assert [finding.status for finding in found] == ["passed", "failed", "passed"]
-
-
-def test_cells_that_take_long_do_not_run_again_for_a_check_that_failed(run):
-    limits = replace(LIMITS, submission_s=1)
-    session = run("import time\ntime.sleep(0.5)\ndef fails(): return 1 // 0", limits=limits)
-    found = Playing(session, []).play_all(plays_of(2, "fails"))
-    assert [finding.status for finding in found] == ["failed", "failed"]
-    assert session.problems == []
-    assert session._n_starts == 1
-
-
-def test_an_answer_that_a_fresh_process_has_otherwise_keeps_its_first_verdict(run):
-    session = run("import time\nmeasured = time.perf_counter()\ndef spoils(): pass")
-    session.look_at({"measured": ""})
-
-    def is_short(student, case):
-        value_of(student.measured)
-        raise Wrong("it is not short")
-
-    checks = [
-        Check(each.__name__, "spoils", "Claim.", "", 1, lambda case: True, each)
-        for each in (lambda student, case: student.spoils(), is_short)
-    ]
-    found = Playing(session, []).play_all([Play(each, [None]) for each in checks])
-    assert [(one.status, one.cause) for one in found[1:]] == [("failed", "it is not short")]
-
-
 @pytest.mark.skipif(strongest_rung() != "namespaces", reason="nothing is mounted")
 def test_what_is_mounted_on_the_disk_is_not_searched_for_what_a_check_has_written(run, packages):
     session = run(f"import os\ndef looks():\n    return os.path.exists('{packages}/new')")
@@ -425,36 +255,3 @@ def test_what_is_mounted_on_the_disk_is_not_searched_for_what_a_check_has_writte
     (packages / "new").touch()
     assert session.in_fork(call("looks"))
     assert before and session._child.files_digest() == before
-
-
-def test_code_that_guesses_has_one_guess(run):
-    source = "seen = []\ndef warm(): seen.append(1)\ndef guess(): return 1 if seen else 2"
-    session = run(source)
-    session.look_at({})
-
-    def wants(number):
-        def play(student, case):
-            if student.guess() != number:
-                raise Wrong("another number")
-
-        return Check(f"wants_{number}", "guess", "Claim.", "", 1, lambda case: True, play)
-
-    warm = Check("warm", "warm", "Claim.", "", 1, lambda case: True, lambda s, case: s.warm())
-    found = Playing(session, []).play_all(
-        [Play(each, [None]) for each in (warm, wants(1), wants(2))]
-    )
-    assert sorted(finding.status for finding in found) == ["failed", "passed", "passed"]
-
-
-@pytest.mark.parametrize("is_wrong", [True, False])
-def test_own_functions_make_an_answer_right_only_if_one_of_them_is_wrong(is_wrong):
-    def check(exercise):
-        return Check(f"{exercise}_holds", exercise, "Claim.", "", 1, lambda case: True, None)
-
-    by_right = Finding.failed(check("answer"), Wrong("that does not follow"))
-    own = Finding(check("answer"), "passed", otherwise=by_right, own=frozenset({"asked", "answer"}))
-    others = [
-        Finding(check("asked"), "failed" if is_wrong else "passed"),
-        Finding(check("unasked"), "failed"),
-    ]
-    assert _settled([*others, own])[-1] == (own if is_wrong else by_right)
