@@ -304,3 +304,122 @@ def padding_waste(batches: Sequence[Sequence[int]]) -> float:
     lengths = [list(batch) for batch in batches]
     computed = sum(max(batch) * len(batch) for batch in lengths)
     return 1 - sum(map(sum, lengths)) / computed if computed else 0.0
+
+
+class Scheduler:
+    """Fills each pass of one card: running requests first, then pieces of prompts.
+
+    step(card) is called again and again, and runs one pass if there is work.
+    The card has these numbers: budget, max_batch, n_blocks, block_size,
+    max_length, eos. Its functions: arrivals(), run_pass(pieces), preempt(id),
+    finish(id), refuse(id, reason). A piece is (id, start, n, blocks).
+    """
+
+    def __init__(self) -> None:
+        self.waiting: deque = deque()
+        self.running: list[Request] = []  # the newest at the end
+        self.free: deque = deque()  # blocks without a user, the longest free first
+        self.n_users: dict[int, int] = {}  # by block
+        self.block_of: dict = {}  # by hash
+        self.hash_of: dict = {}  # by block
+
+    def step(self, card: Any) -> None:
+        """Take what has arrived, and run one pass."""
+        if not self.n_users:
+            self.free.extend(range(card.n_blocks))
+            self.n_users = dict.fromkeys(self.free, 0)
+        for fields in card.arrivals():
+            self._arrive(fields, card)
+        planned = self._plan(card)
+        if not planned:
+            return
+        tokens = card.run_pass([(r.id, r.n_cached, n, r.blocks) for r, n in planned.items()])
+        for (request, n), token in zip(planned.items(), tokens, strict=True):
+            self._computed(request, n, card)
+            if token is None:
+                continue
+            request.add_token(token, card.eos)
+            if request.state == "done":
+                card.finish(request.id)
+                self._give_back(request)
+                self.running.remove(request)
+
+    def _arrive(self, fields: dict, card: Any) -> None:
+        request = Request(fields, card.max_length)
+        request.hashes, request.blocks, request.n_cached = fields["hashes"], [], 0
+        if request.limit < 1:
+            card.refuse(request.id, "no room for a token")
+        elif request.size > card.n_blocks * card.block_size:
+            card.refuse(request.id, "too large")
+        else:
+            self.waiting.append(request)
+
+    def _plan(self, card: Any) -> dict[Request, int]:
+        """How many tokens of which request the next pass computes."""
+        planned, left, is_full = {}, card.budget, False
+        for request in [*self.running]:
+            n = min(left, _n_due(request))
+            while n and request in self.running and not self._take(request, n, card):
+                newest, is_full = self.running.pop(), True
+                card.preempt(newest.id)
+                self._give_back(newest)
+                self.waiting.appendleft(newest)
+            if n and request in self.running:
+                planned[request] = n
+                left -= n
+        while self.waiting and left and len(self.running) < card.max_batch and not is_full:
+            request = self.waiting[0]
+            self._share(request, card)
+            n = min(left, _n_due(request))
+            if not self._take(request, n, card):
+                self._give_back(request)
+                break
+            self.running.append(self.waiting.popleft())
+            planned[request] = n
+            left -= n
+        return planned
+
+    def _share(self, request: Request, card: Any) -> None:
+        """Give it the blocks that hold its first tokens; one token at least is left to compute."""
+        for each in request.hashes[: (_n_due(request) - 1) // card.block_size]:
+            if each not in self.block_of:
+                break
+            block = self.block_of[each]
+            if not self.n_users[block]:
+                self.free.remove(block)
+            self.n_users[block] += 1
+            request.blocks.append(block)
+        request.n_cached = len(request.blocks) * card.block_size
+
+    def _take(self, request: Request, n: int, card: Any) -> bool:
+        """Take blocks for n more tokens; False if there are too few."""
+        n_more = -(-(request.n_cached + n) // card.block_size) - len(request.blocks)
+        if n_more > len(self.free):
+            return False
+        for _ in range(n_more):
+            block = self.free.popleft()
+            if self.block_of.get(old := self.hash_of.pop(block, None)) == block:
+                del self.block_of[old]
+            self.n_users[block] = 1
+            request.blocks.append(block)
+        return True
+
+    def _computed(self, request: Request, n: int, card: Any) -> None:
+        """n more tokens are cached; full blocks of its prompt can be found by their hashes."""
+        first = request.n_cached // card.block_size
+        request.n_cached += n
+        full = request.hashes[: request.n_cached // card.block_size]
+        for block, each in list(zip(request.blocks, full, strict=False))[first:]:
+            self.block_of[each], self.hash_of[block] = block, each
+
+    def _give_back(self, request: Request) -> None:
+        for block in reversed(request.blocks):
+            self.n_users[block] -= 1
+            if not self.n_users[block]:
+                self.free.append(block)
+        request.blocks, request.n_cached = [], 0
+
+
+def _n_due(request: Request) -> int:
+    """Tokens of a request that are known and not in the cache yet."""
+    return request.input_length + len(request.tokens) - request.n_cached

@@ -5,10 +5,11 @@ Also spans of time: the state of each request, idle servers, and held memory.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from labkit.labs.batching.workload import Job, Setup
 
-PREFILL, DECODE = "prefill server", "decode server"
+PREFILL, DECODE, CARD = "prefill server", "decode server", "card"
 WORDS = {  # what happened, in plain words
     "ready": "can be taken: {ids}",
     "prefill": "prefill of {ids}, {tokens:,} tokens with padding",
@@ -19,6 +20,8 @@ WORDS = {  # what happened, in plain words
     "decode": "a decode step for {ids}",
     "finish": "{ids} finished",
     "refuse": "{ids} refused",
+    "pass": "a pass of {tokens:,} tokens for {ids}",
+    "preempt": "{ids} preempted",
     "step": "the loop is called",
     "error": "the loop raises an error",
 }
@@ -26,9 +29,21 @@ HELD = "done, room still held"
 _LASTING = {"prefill": "prefill", "save": "on its way", "load": "on its way", "decode": "decode"}
 
 
+class Piece(NamedTuple):
+    """What a pass computes of one request: n tokens from `start` on, and the blocks they lie in."""
+
+    id: int
+    start: int
+    n: int
+    blocks: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the log. tokens: the room that it takes on its server or in the store."""
+    """One line of the log. tokens: the room that it takes on its server or in the store.
+
+    pieces: what a pass computes, if it is one.
+    """
 
     begin_s: float
     end_s: float
@@ -37,6 +52,7 @@ class Event:
     ids: tuple[int, ...] = ()
     tokens: int = 0
     note: str = ""
+    pieces: tuple[Piece, ...] = ()
 
     def __str__(self) -> str:
         shown = ", ".join(map(str, self.ids[:8])) + (", ..." if len(self.ids) > 8 else "")
@@ -72,8 +88,17 @@ class Run:
 
     def before(self, place: int, n_lines: int = 10) -> str:
         """The last lines up to a place in the log, in plain words."""
-        lines = [event for event in self.log[: place + 1] if event.what != "step"]
+        lines = [event for event in self.log[: place + 1] if self._is_shown(event)]
         return "\n".join(map(str, lines[-n_lines:]))
+
+    @property
+    def shown(self) -> list[Event]:
+        """All events but calls of loops, and what the log of a card derives from its passes."""
+        return [event for event in self.log if self._is_shown(event)]
+
+    def _is_shown(self, event: Event) -> bool:
+        is_of_card = self.log[0].server == CARD
+        return event.what != "step" and (event.server == CARD or not is_of_card)
 
     def most_calls(self) -> int:
         """How many calls these requests can ever need: loops that do their work stay far below."""
@@ -144,7 +169,8 @@ def memory(run: Run) -> list[tuple[float, int, int]]:
     for event in run.events("load", "decode", "free", server=DECODE):
         for i in event.ids:
             if event.what == "load":
-                reserved[i], filled[i] = event.tokens, run.jobs[i].n_input
+                reserved[i] = event.tokens
+                filled.setdefault(i, run.jobs[i].n_input)
             elif event.what == "decode":
                 filled[i] = filled.get(i, run.jobs[i].n_input) + 1
             else:
@@ -169,7 +195,7 @@ def _what_follows(event: Event) -> str | None:
     if event.server == DECODE:
         after = {"ready": "waiting", "load": "paused", "decode": "paused", "finish": HELD}
         return after.get(event.what, "" if event.what == "free" else None)
-    after = {"prefill": "", "save": "on its way", "finish": "", "refuse": ""}
+    after = {"prefill": "", "save": "on its way", "finish": "", "refuse": "", "preempt": "waiting"}
     return after.get(event.what)
 
 

@@ -219,10 +219,12 @@ class Fault:
     sentence: str
 
 
-def faults_of(run: Run, rules: Iterable[Rule]) -> dict[str, Fault]:
-    """The first fault of each rule that is broken."""
+def faults_of(
+    run: Run, rules: Iterable[Rule], read: Callable[[Run], Iterator[tuple]] = replay
+) -> dict[str, Fault]:
+    """The first fault of each rule that is broken. read: gives the state before each event."""
     found, kept = {}, {rule.name: rule for rule in rules}
-    for place, event, state in replay(run):
+    for place, event, state in read(run):
         for rule in [rule for rule in kept.values() if event.what in rule.on]:
             if (first := next(rule.broken(event, state), None)) is not None:
                 found[rule.name] = Fault(first[0], place, first[1])
@@ -238,7 +240,7 @@ def in_words(run: Run, fault: Fault, n_lines: int = 10) -> str:
     text = f"at the end, {fault.sentence}"
     if run.stopped not in ("", fault.sentence):
         text += f" (the run ended early: {run.stopped})"
-    own = [str(event) for event in run.log if fault.id in event.ids][-n_lines:]
+    own = [str(event) for event in run.shown if fault.id in event.ids][-n_lines:]
     if own:
         return f"{text}. What the log says of request {fault.id}:\n" + "\n".join(own)
     return f"{text}. The log up to there:\n{run.before(fault.place, n_lines)}"

@@ -20,7 +20,8 @@ class Job:
 
     max_new: how many new tokens the client wants at most; None if it did not say. stops_after: the
     number of new tokens after which the model ends its text, its end-of-text token included; None
-    if it never does.
+    if it never does. hashes: one for each full block of the prompt (lab 3); without any, no other
+    request begins like this one.
     Raises: ValueError for a prompt without tokens, and negative lengths or times.
     """
 
@@ -29,6 +30,7 @@ class Job:
     max_new: int | None = None
     stops_after: int | None = None
     arrival_s: float = 0.0
+    hashes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         negative = self.max_new is not None and self.max_new < 0
@@ -69,7 +71,8 @@ class Setup:
     the servers, None for no limit. patience: how many prefill batches may start without the request
     that has waited longest, although it would fit; and how many decode steps may let in newer ones
     before it. eos: the token that ends a text, 0 or above
-    50,000; all others are between.
+    50,000; all others are between. budget: tokens of one pass of a card that does all work;
+    block_size: tokens of one block of its KV cache.
     """
 
     prefill_capacity: int = 4096
@@ -81,6 +84,23 @@ class Setup:
     storage: int | None = None
     patience: int = 3
     eos: int = EOS
+    budget: int = 512
+    block_size: int = 16
+
+    @property
+    def n_blocks(self) -> int:
+        """The blocks of the KV cache on a card."""
+        return self.decode_capacity // self.block_size
+
+    def refuses_on_card(self, job: Job) -> str:
+        """Why a request can never be served on one card; empty if it can."""
+        if job.max_new == 0:
+            return "it asks for no token"
+        if job.limit(self.max_length) < 1:
+            return "its prompt leaves no room for a token"
+        if job.size(self.max_length) > self.n_blocks * self.block_size:
+            return "it does not fit, even alone"
+        return ""
 
     def refuses(self, job: Job) -> str:
         """Why a request can never be served; empty if it can."""
@@ -140,6 +160,14 @@ class Costs(Protocol):
     def decode_s(self, n_sequences: int, n_cached: int) -> float:
         """Of one step for n_sequences that have n_cached tokens in all."""
 
+    def mixed_s(
+        self, n_sequences: int, n_cached: int, pieces: Sequence[tuple[int, int, bool]]
+    ) -> float:
+        """Of one pass: a step as in `decode_s`, together with pieces of prompts.
+
+        pieces: (tokens, tokens of this prompt before them, whether the prompt ends here).
+        """
+
     def transfer_s(self, n_tokens: int) -> float:
         """Of the KV cache of n_tokens from one server to the other."""
 
@@ -157,6 +185,11 @@ class FixedCosts:
 
     def decode_s(self, n_sequences: int, n_cached: int) -> float:
         return self.decode
+
+    def mixed_s(
+        self, n_sequences: int, n_cached: int, pieces: Sequence[tuple[int, int, bool]]
+    ) -> float:
+        return self.prefill if pieces else self.decode
 
     def transfer_s(self, n_tokens: int) -> float:
         return self.transfer

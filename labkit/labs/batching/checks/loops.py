@@ -15,10 +15,12 @@ from labkit.bridge.requests import hold, hold_attribute
 from labkit.bridge.student import Offer, Proxy, Student, StudentError
 from labkit.checks.core import NotJudged, Wrong, check
 from labkit.checks.wrong import Useless
+from labkit.labs.batching.card import serve_on_card
 from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePrefill
 from labkit.labs.batching.driver import serve
-from labkit.labs.batching.log import DECODE, Run
-from labkit.labs.batching.replay import Rule, faults_of, in_words
+from labkit.labs.batching.log import CARD, DECODE, PREFILL, Run
+from labkit.labs.batching.passes import replay_card
+from labkit.labs.batching.replay import Rule, faults_of, in_words, replay
 from labkit.labs.batching.servers import Server
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
@@ -28,15 +30,21 @@ OFFERED = {
         *("arrivals", "now", "free_tokens", "storage_room", "run_prefill", "save_kv", "free_kv"),
         *("finish", "refuse"),
     ),
+    "Scheduler": (
+        *("budget", "max_batch", "n_blocks", "block_size", "max_length", "eos", "arrivals", "now"),
+        *("run_pass", "preempt", "finish", "refuse"),
+    ),
     "DecodeLoop": (
         *("capacity", "max_batch", "max_length", "eos", "arrivals", "now", "free_tokens"),
         *("load_kv", "free_stored", "decode_step", "finish", "free_kv"),
     ),
 }
 PARTS = {
+    "Scheduler": ("Request",),
     "PrefillLoop": ("Request", "RequestQueue"),
     "DecodeLoop": ("Request", "RequestQueue", "does_fit"),
 }
+READS = {"Scheduler": replay_card}  # how a log is read; `replay` for the others
 RULES: dict[str, list[Rule]] = {}  # by exercise: a log is read once for all of them
 
 
@@ -99,25 +107,22 @@ def run_of(student: Student, case: LoopCase, exercise: str) -> Run:
 
 def _play(student: Student, case: LoopCase, exercise: str) -> Run:
     theirs = StudentLoop(hold(getattr(student, exercise)))
-    loops = [OneByOnePrefill(), BatchByBatchDecode()]
-    loops[exercise == "DecodeLoop"] = theirs
+    own = CARD if exercise == "Scheduler" else DECODE if exercise == "DecodeLoop" else PREFILL
 
     def offered(server: Server) -> Any:
-        if loops[server.name == DECODE] is not theirs:
+        if server.name != own:
             return server
         attributes = {name: getattr(server, name) for name in OFFERED[exercise]}
-        return Offer(attributes=attributes, name="server")
+        return Offer(attributes=attributes, name="card" if own == CARD else "server")
 
-    run = serve(
-        case.jobs,
-        case.setup,
-        *loops,
-        costs=case.costs,
-        order=case.order,
-        seed=case.seed,
-        offered=offered,
-        errors=(StudentError,),
-    )
+    more = {"costs": case.costs, "offered": offered, "errors": (StudentError,)}
+    if own == CARD:
+        run = serve_on_card(case.jobs, case.setup, theirs, **more)
+    else:
+        loops = [OneByOnePrefill(), BatchByBatchDecode()]
+        loops[own == DECODE] = theirs
+        more |= {"order": case.order, "seed": case.seed}
+        run = serve(case.jobs, case.setup, *loops, **more)
     is_with_our_parts = isinstance(student, Helped)  # an attribute of their own may be missing
     if run.error is not None and (is_with_our_parts or run.error.is_unwritten):
         raise run.error
@@ -157,7 +162,7 @@ def rule(
                 return expect_work(runs, work, exercise, broken.rule.on)
             run = run_of(student, case, exercise)
             found = student.once(
-                ("faults", exercise, case), lambda: faults_of(run, RULES[exercise])
+                ("faults", exercise, case), lambda: faults_of(run, RULES[exercise], READS.get(exercise, replay))
             )
             for each in rules:
                 if each.name in found:
@@ -241,10 +246,25 @@ def _tokens(run: Run) -> dict[int, int]:
     return {i: n for i, n in n_steps.items() if n}
 
 
+def _on_card(run: Run) -> dict[int, int]:
+    """The new tokens of each request that a card can serve."""
+    setup = run.setup
+    served = {i: job for i, job in run.jobs.items() if not setup.refuses_on_card(job)}
+    return {i: job.n_output(setup.max_length) for i, job in served.items()}
+
+
+def _once(run: Run) -> dict[int, int]:
+    return dict.fromkeys(_on_card(run), 1)
+
+
 WORK = {  # what there is to do, the main work first: how it is said, and how often for whom
     "PrefillLoop": {
         "prefill": ("{n_done} of {n_due} prompts were computed", _prompts),
         "save": ("{n_done} of {n_due} KV caches were saved", _caches),
+    },
+    "Scheduler": {
+        "pass": ("{n_done} of {n_due} tokens were made", _on_card),
+        "finish": ("{n_done} of {n_due} requests were finished", _once),
     },
     "DecodeLoop": {
         "decode": ("{n_done} of {n_due} tokens were made", _tokens),
