@@ -358,7 +358,7 @@ class Scheduler:
         """How many tokens of which request the next pass computes."""
         planned, left, is_full = {}, card.budget, False
         for request in [*self.running]:
-            n = min(left, _n_due(request))
+            n = min(left, self._n_due(request))
             while n and request in self.running and not self._take(request, n, card):
                 newest, is_full = self.running.pop(), True
                 card.preempt(newest.id)
@@ -370,7 +370,7 @@ class Scheduler:
         while self.waiting and left and len(self.running) < card.max_batch and not is_full:
             request = self.waiting[0]
             self._share(request, card)
-            n = min(left, _n_due(request))
+            n = min(left, self._n_due(request))
             if not self._take(request, n, card):
                 self._give_back(request)
                 break
@@ -379,9 +379,14 @@ class Scheduler:
             left -= n
         return planned
 
+    @staticmethod
+    def _n_due(request: Request) -> int:
+        """Its tokens that are known and not in the cache yet."""
+        return request.input_length + len(request.tokens) - request.n_cached
+
     def _share(self, request: Request, card: Any) -> None:
         """Give it the blocks that hold its first tokens; one token at least is left to compute."""
-        for each in request.hashes[: (_n_due(request) - 1) // card.block_size]:
+        for each in request.hashes[: (self._n_due(request) - 1) // card.block_size]:
             if each not in self.block_of:
                 break
             block = self.block_of[each]
@@ -418,8 +423,3 @@ class Scheduler:
             if not self.n_users[block]:
                 self.free.append(block)
         request.blocks, request.n_cached = [], 0
-
-
-def _n_due(request: Request) -> int:
-    """Tokens of a request that are known and not in the cache yet."""
-    return request.input_length + len(request.tokens) - request.n_cached

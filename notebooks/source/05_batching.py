@@ -506,6 +506,90 @@ print(f"{n_same} of {len(texts)} requests have the tokens that they get alone")
 lab.timeline.draw(split_run, "The tiny target, in two processes")
 
 # %% [markdown]
+# ## 9. The scheduler of today
+#
+# Most engines do not separate the two kinds of work. In vLLM and SGLang one card does both, in the
+# same pass, unless you ask for something else. A pass has a *budget* of tokens. Each running request takes one
+# token of it, and pieces of prompts take the rest (*chunked prefill*). So a long prompt stops
+# nobody for long, and one reading of the weights serves both kinds of work.
+#
+# One idea makes this simple. A request has tokens that are *known*: its prompt, and what was made
+# so far. Some of them are *cached*: their keys and values are on the card. The others are *due*. At
+# first the whole prompt is due, later only the newest token. So there is no prefill and no decode
+# here: a scheduler chooses how many due tokens of which request the next pass computes.
+#
+# The KV cache lies in blocks (lab 4), numbered from 0 to `card.n_blocks - 1`. You write
+# `step(card)`; a call runs at most one pass. The card has the numbers `budget`, `max_batch`,
+# `n_blocks`, `block_size`, `max_length`, `eos`, and these functions:
+#
+# | function | what it does |
+# |---|---|
+# | `arrivals()` | returns the requests that came since its last call, oldest first; each dict also has `"hashes"`, one for each full block of its prompt (lab 3) |
+# | `run_pass(pieces)` | computes one pass; returns for each piece the next token if the piece ends with the last known token of its request, and `None` otherwise |
+# | `preempt(id)` | stops a running request, so that its blocks are free |
+# | `finish(id)`, `refuse(id, reason)` | tell the client; after `finish` the blocks are free |
+#
+# A piece is `(id, start, n, blocks)`: compute n tokens of this request from position `start` on.
+# `blocks` are all blocks of the request so far. Block number `blocks[k]` holds the positions from
+# k × `block_size` on. What is before `start` must be in the blocks already, from earlier passes. The card
+# keeps no list of free blocks: you do.
+#
+# **Stage 1: whole prompts.** A request that begins takes blocks for its `size`, and a prompt is
+# computed in one piece.
+#
+# * **Refusing**: refuse a request if its `size` is larger than all blocks together, or if it may
+#   have no token. Refuse no other.
+# * **Running first**: each running request gets its token in each pass, before any prompt.
+# * **Limits**: a pass has at most `budget` tokens. At most `max_batch` requests run.
+# * **Order**: requests begin in the order of their arrival, and no request passes another.
+# * **Ends**: a request that has its last token is finished in the same call.
+# * **No idling**: a call runs a pass if a request runs, or if the oldest can begin.
+#
+# **Stage 2: pieces.** A prompt that is longer than the rest of the budget is cut. Its next piece
+# begins where the last one ended.
+#
+# * **Filled passes**: a pass leaves budget only if all tokens that are due are in it, and the next
+#   request finds no slot or not enough blocks.
+#
+# **Stage 3: blocks as answers grow.** Now a request takes blocks only for the piece that comes next.
+# It never has more than one block beyond what its known tokens need.
+#
+# * **Preemption**: if a running request finds no free block, preempt the newest of the running
+#   requests, the one that began last. This may be the request itself. It loses its blocks and keeps its tokens. It
+#   goes back into the queue, before all that came after it. Later its prompt and its tokens are
+#   computed again. (Nobody has to begin in a call that preempts.)
+# * Preempt only if running requests need more blocks than are free.
+#
+# **Stage 4: the same beginning.** After a pass, every full block of a prompt can be found by its
+# hash. A free block keeps what it holds until it is taken.
+#
+# * **Prefix hits**: a request that begins uses the blocks of its first hashes, as long as each is
+#   found. At least one token is left to compute, because its result is needed.
+# * **Sharing**: a block may have several users, and it is free when the last one has left. Share a
+#   block only when a pass has filled it. Nobody writes into a block that has another user.
+#
+# A scheduler that breaks a rule of stage 1, reads what is not its own, writes into a shared block,
+# or preempts the wrong request earns at most half of the points. Passes that are not filled, blocks
+# that are reserved, and prefixes that are computed again each cost a part.
+
+# %% exercise="labkit.batching:Scheduler" points=5
+
+# %% experiment="scheduler_alone"
+one_card = lab.Setup(
+    decode_capacity=96, decode_batch=3, budget=16, block_size=8, max_length=64
+)
+three = [
+    lab.Job(0, n_input=20, max_new=9),
+    lab.Job(1, n_input=40, max_new=4),
+    lab.Job(2, n_input=6, max_new=12, arrival_s=2),
+]
+on_card = lab.serve_on_card(three, one_card, Scheduler())
+for event in on_card.events("pass"):
+    pieces = ", ".join(f"{n} of request {i}" for i, _, n, _ in event.pieces)
+    print(f"{event.begin_s:4.0f} s: {pieces}")
+print(on_card.stopped or "The run came to its end.")
+
+# %% [markdown]
 # ## 9. Length buckets
 #
 # `PrefillLoop` searches its queue for requests of similar length. With thousands in the queue it

@@ -6,6 +6,7 @@ workload   what clients ask for, what the servers hold, what their work takes
 traffic    requests as two services had them; traces: as you have downloaded them
 log        all that happened in a run, and stretches of time in it
 servers    the primitives that a scheduler calls; every call goes into the log
+card       one card, whose passes a scheduler fills; passes: its log read again
 driver     lets two loops run, in the order of time or against it
 replay     a log read again: who waited and who held what at each place; rules and faults
 rules      the rules of the lab, each also a check of a loop in `checks`
@@ -23,6 +24,7 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.batching": "LOOK_AHEAD",
         "labkit.labs.batching.": "pauses timeline",
         "labkit.labs.batching.checks.partners": "BatchByBatchDecode",
+        "labkit.labs.batching.card": "serve_on_card",
         "labkit.labs.batching.chunked": "serve_chunked",
         "labkit.labs.batching.driver": "ORDERS serve",
         "labkit.labs.batching.metrics": "Formulas mean_ttft_md1 summarize",

@@ -68,7 +68,7 @@ class Card(Server):
         self.budget, self.max_batch = setup.budget, setup.decode_batch
         self.block_size, self.n_blocks = setup.block_size, setup.n_blocks
         self.coming.extend((job.arrival_s, job.id) for job in run.arriving)
-        self.open = set(run.jobs)
+        self.open, self._blocks = set(run.jobs), {*range(setup.n_blocks)}
         self._n_made: dict[int, int] = {}
         self._n_held: dict[int, int] = {}
 
@@ -175,10 +175,7 @@ class Card(Server):
             raise ValueError(f"request {i} has {n_known} tokens, and the piece ends at {start + n}")
         if not isinstance(blocks, list | tuple) or {*map(type, blocks)} - {int}:
             raise ValueError(f"wanted a list of numbers of blocks, got {blocks!r:.60}")
-        if len(blocks) > self.n_blocks or not (
-            blocks and 0 <= min(blocks) and max(blocks) < self.n_blocks
-        ):
+        if not 0 < len(blocks) <= self.n_blocks or not {*blocks} <= self._blocks:
             there_are = f"there are blocks 0 to {self.n_blocks - 1}"
             raise ValueError(f"{there_are}, and request {i} has {blocks!r:.60}")
         return Piece(i, start, n, tuple(blocks))
-

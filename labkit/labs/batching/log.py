@@ -97,7 +97,7 @@ class Run:
         return [event for event in self.log if self._is_shown(event)]
 
     def _is_shown(self, event: Event) -> bool:
-        is_of_card = self.log[0].server == CARD
+        is_of_card = self.log[0].server == CARD  # an event is in it
         return event.what != "step" and (event.server == CARD or not is_of_card)
 
     def most_calls(self) -> int:

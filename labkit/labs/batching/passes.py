@@ -7,6 +7,7 @@ goes by its hash, any other by request and place.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from labkit.labs.batching.log import CARD, Event, Piece, Run
 from labkit.labs.batching.workload import Job
@@ -26,8 +27,9 @@ class CardState:
 
     waiting: arrived and not running, oldest first, preempted ones as well. running: those that have
     begun, in this order. n_made: new tokens so far. holds: what each block has: whose, and how many
-    positions; full: the full blocks, by what they have. lost: hashes of blocks that were overwritten, and not computed again since.
-    n_preempted: in this call of the scheduler. follows: what the next event is, "step" at the end.
+    positions; full: the full blocks, by what they have. lost: hashes of blocks that were
+    overwritten and not computed again since. n_preempted: in this call of the scheduler. follows:
+    what the next event is, "step" at the end.
     """
 
     run: Run
@@ -169,7 +171,7 @@ def replay_card(run: Run) -> Iterator[tuple[int, Event, CardState]]:
     """Each event with its place and the state before it; the last is an event called "end"."""
     state = CardState(run)
     own = [place for place, event in enumerate(run.log) if event.server == CARD]
-    for place, following in zip(own, [*own[1:], None], strict=True):
+    for place, following in pairwise([*own, None]):
         event = run.log[place]
         state.follows = "step" if following is None else run.log[following].what
         yield place, event, state

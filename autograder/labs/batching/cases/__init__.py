@@ -2,6 +2,7 @@
 
 import random
 
+from autograder.labs.batching.cases.cards import card_cases
 from autograder.labs.batching.cases.loops import loop_cases, one_ends_at_once
 from labkit.checks.answers import AnswerCase
 from labkit.labs.batching.checks.answers import SETTINGS
@@ -37,7 +38,7 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
         "predicted_ratio": [AnswerCase("predicted_ratio", RIGHT_RATIOS)],
     }
     cases["PrefillLoop"].append(one_ends_at_once(rng))
-    return cases
+    return cases | card_cases(rng)
 
 
 def _requests(rng: random.Random) -> list[RequestCase]:

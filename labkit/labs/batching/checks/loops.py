@@ -161,8 +161,9 @@ def rule(
                 work = student.once(("work", exercise, case), lambda: work_in(runs, exercise))
                 return expect_work(runs, work, exercise, broken.rule.on)
             run = run_of(student, case, exercise)
+            read = READS.get(exercise, replay)
             found = student.once(
-                ("faults", exercise, case), lambda: faults_of(run, RULES[exercise], READS.get(exercise, replay))
+                ("faults", exercise, case), lambda: faults_of(run, RULES[exercise], read)
             )
             for each in rules:
                 if each.name in found:

@@ -192,7 +192,9 @@ def preempts_only_without_blocks(event: Event, state: CardState) -> Faults:
 def the_newest_is_preempted(event: Event, state: CardState) -> Faults:
     """The request that is preempted is the one that began last."""
     i = event.ids[0]
-    newest = {[*state.running][-1], max(state.running, key=state.order.get)} if state.running else ()
+    newest = (
+        {[*state.running][-1], max(state.running, key=state.order.get)} if state.running else ()
+    )
     if i in state.running and i not in newest:
         yield i, f"request {i} is preempted, and request {[*state.running][-1]} began after it"
 
