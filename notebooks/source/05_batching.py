@@ -542,7 +542,9 @@ lab.timeline.draw(split_run, "The tiny target, in two processes")
 # * **Running first**: each running request gets its token in each pass, before any prompt.
 # * **Limits**: a pass has at most `budget` tokens. At most `max_batch` requests run.
 # * **Order**: requests begin in the order of their arrival, and no request passes another.
-# * **Ends**: a request that has its last token is finished in the same call.
+# * **Joining**: the oldest begins in the next pass if there are a slot, blocks and enough budget. It
+#   does not wait until others end.
+# * **Ends**: a request that has its last token is finished before the next pass.
 # * **No idling**: a call runs a pass if a request runs, or if the oldest can begin.
 #
 # **Stage 2: pieces.** A prompt that is longer than the rest of the budget is cut. Its next piece

@@ -8,6 +8,8 @@ cells, below the checks that must fail for them and no others:
     # %% one token short
     # = self.length + n_new => self.length + n_new - 1
 
+Checks in brackets after them fail as well with some seeds: a consequence of the mistake.
+
 A cell changes the reference answer, or it is the whole answer. There are two ways to change it:
 `# = old => new` changes a part of one line, which stands only once in the answer. Lines after
 `# - ` become the lines that follow them. A cell may have several of both; the parts change first.
@@ -20,7 +22,7 @@ one. Values of answer cells are made rather than written, by exercise, in
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -38,12 +40,20 @@ OLD, PART, ARROW = "# -", "# = ", " => "
 
 @dataclass(frozen=True)
 class Mutant:
-    """A wrong answer that real students give: the whole cell. caught_by: the checks that fail."""
+    """A wrong answer that real students give: the whole cell.
+
+    caught_by: the checks that fail. may_fail: those that fail as well with some seeds.
+    """
 
     exercise: str
     title: str
     caught_by: tuple[str, ...]
     source: str
+    may_fail: tuple[str, ...] = ()
+
+    def fits(self, failed: Iterable[str]) -> bool:
+        """Whether these are the checks that fail."""
+        return {*self.caught_by} <= {*failed} <= {*self.caught_by, *self.may_fail}
 
 
 @dataclass(frozen=True)
@@ -62,12 +72,12 @@ def mutants_of(lab: Lab) -> list[Mutant]:
     for cell, path in _files(lab, "wrong"):
         right = {each.title: each.source for each in variants_of(lab) if each.exercise == cell.name}
         solved = _plain(solved_text(cell))
-        for caught_by, title, text in _cells(path):
+        for (caught_by, may_fail), title, text in _cells(path):
             try:
                 source = _answer(text, solved, cell.name, right)
             except ValueError as error:
                 raise ValueError(f"{path}, {title!r}: {error}") from None
-            found.append(Mutant(cell.name, title, caught_by, source))
+            found.append(Mutant(cell.name, title, caught_by, source, may_fail))
     made = _made(lab, "MUTANTS").items()
     return [*found, *(Mutant(name, *row) for name, rows in made for row in rows)]
 
@@ -117,12 +127,13 @@ def _made(lab: Lab, name: str) -> dict:
     return getattr(_answers(lab), name, {})
 
 
-def _cells(path: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """The cells of a file: the checks that fail, the title, the text."""
-    caught_by: tuple[str, ...] = ()
+def _cells(path: Path) -> Iterator[tuple[tuple[tuple[str, ...], ...], str, str]]:
+    """The cells of a file: the checks that fail and those that may fail, the title, the text."""
+    caught_by: tuple[tuple[str, ...], ...] = ((), ())
     for block in re.split(rf"^(?={TITLE}|{FAILS})", path.read_text(encoding="utf-8"), flags=re.M):
         if block.startswith(FAILS):
-            caught_by = tuple(block.removeprefix(FAILS).replace("#", " ").split())
+            words, _, more = block.removeprefix(FAILS).replace("#", " ").partition("(")
+            caught_by = tuple(words.split()), tuple(more.replace(")", " ").split())
         elif block.startswith(TITLE):
             title, _, text = block.removeprefix(TITLE).partition("\n")
             yield caught_by, title, text.strip("\n") + "\n"

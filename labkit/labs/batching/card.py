@@ -34,7 +34,7 @@ def serve_on_card(
     """
     run = Run(jobs_by_id(jobs), setup)
     card = Card(run, costs or FixedCosts())
-    offer, n_idle = offered(card), 0
+    offer, n_idle, most_lines = offered(card), 0, 4 * run.most_calls()
     while not run.stopped and card.has_work():
         n_before = card.n_actions
         card.begin_step()
@@ -49,7 +49,7 @@ def serve_on_card(
         n_idle = 0 if card.n_actions > n_before else n_idle + (not card.wait())
         if n_idle >= IDLE_ROUNDS:
             run.stopped = f"nothing more is done, and request {min(card.open)} is not finished"
-        if len(run.log) > 4 * run.most_calls():
+        if len(run.log) > most_lines:
             run.stopped = run.stopped or TOO_MANY
     return run
 
@@ -70,6 +70,7 @@ class Card(Server):
         self.coming.extend((job.arrival_s, job.id) for job in run.arriving)
         self.open, self._blocks = set(run.jobs), {*range(setup.n_blocks)}
         self._n_made: dict[int, int] = {}
+        self._tables: dict[int, tuple[int, ...]] = {}
         self._n_held: dict[int, int] = {}
 
     def has_work(self) -> bool:
@@ -173,9 +174,20 @@ class Card(Server):
         n_known = job.n_input + self._n_made.get(i, 0)
         if start + n > n_known:
             raise ValueError(f"request {i} has {n_known} tokens, and the piece ends at {start + n}")
-        if not isinstance(blocks, list | tuple) or {*map(type, blocks)} - {int}:
+        return Piece(i, start, n, self._table(i, blocks))
+
+    def _table(self, i: int, blocks: Sequence[int]) -> tuple[int, ...]:
+        """The blocks of a request; of those in its last piece, nothing has to be checked again."""
+        if not isinstance(blocks, list | tuple):
             raise ValueError(f"wanted a list of numbers of blocks, got {blocks!r:.60}")
-        if not 0 < len(blocks) <= self.n_blocks or not {*blocks} <= self._blocks:
+        known, table = self._tables.get(i, ()), tuple(blocks)
+        if table == known:
+            return known
+        new = table[len(known) :] if table[: len(known)] == known else table
+        if {*map(type, new)} - {int}:
+            raise ValueError(f"wanted a list of numbers of blocks, got {blocks!r:.60}")
+        if not 0 < len(table) <= self.n_blocks or not {*new} <= self._blocks:
             there_are = f"there are blocks 0 to {self.n_blocks - 1}"
             raise ValueError(f"{there_are}, and request {i} has {blocks!r:.60}")
-        return Piece(i, start, n, tuple(blocks))
+        self._tables[i] = table
+        return table

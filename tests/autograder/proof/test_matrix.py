@@ -90,7 +90,7 @@ def play():
 def test_each_mutant_fails_exactly_the_checks_named_for_it(lab, mutant, play):
     findings = play(lab, mutant)
     failed = {finding.check.name: finding.message for finding in findings if not finding.passed}
-    assert set(failed) == set(mutant.caught_by), failed
+    assert mutant.fits(failed), failed
     assert said_twice(findings) == []
 
 
@@ -121,7 +121,7 @@ def of_every_seed(known):
 @pytest.mark.parametrize(("lab", "mutant"), of_every_seed(mutants_of))
 def test_no_seed_misses_a_mutant(lab, mutant):
     failed = failed_with_each_seed(lab, mutant)
-    assert {seed: names for seed, names in failed.items() if names != set(mutant.caught_by)} == {}
+    assert {seed: names for seed, names in failed.items() if not mutant.fits(names)} == {}
 
 
 @pytest.mark.parametrize(("lab", "variant"), of_every_seed(variants_of))

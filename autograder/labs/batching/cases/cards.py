@@ -22,6 +22,8 @@ def card_cases(rng: random.Random) -> dict[str, list]:
         _exactly_full(rng),
         *(_alike(rng, ample) for ample in (True, True, False, False)),
         _whole_blocks(rng),
+        _before_it_is_computed(rng),
+        _one_user_leaves(rng),
     ]
     return {"Scheduler": [*workloads, Together(tuple(workloads))]}
 
@@ -147,3 +149,31 @@ def _whole_blocks(rng: random.Random) -> LoopCase:
     same = [replace(job, hashes=jobs[0].hashes) for job in jobs[:3]]
     differs = (*jobs[0].hashes[:-1], rng.getrandbits(60))
     return LoopCase("equal prompts", (*same, replace(jobs[3], hashes=differs)), setup)
+
+
+def _before_it_is_computed(rng: random.Random) -> LoopCase:
+    """Twins: the first pass ends inside of a block; in the second pass, the second one begins."""
+    size = rng.choice((4, 8))
+    n_over = rng.randint(1, size - 1)
+    budget = 2 * size + n_over
+    n_input = budget + size - n_over + rng.randint(1, size)
+    setup = _setup(rng, 200, block_size=size, budget=budget, decode_batch=4)
+    lengths = [(n_input, rng.randint(3, 6)) for _ in range(2)]
+    first, second = _jobs(rng, lengths, 0.0, setup)
+    twins = (first, replace(second, hashes=first.hashes))
+    return LoopCase("twins at once", twins, setup)
+
+
+def _one_user_leaves(rng: random.Random) -> LoopCase:
+    """Two have the same beginning; one ends, and a third takes all blocks that are free then."""
+    size, n_common = rng.choice((4, 8)), rng.randint(2, 4)
+    n_input, n_more = n_common * size + 1, rng.randint(3, 5)
+    n_blocks = n_common + 1 + n_more
+    setup = _setup(rng, n_blocks, block_size=size, budget=n_blocks * size, decode_batch=3)
+    lengths = [(n_input, 4), (n_input, 3 * size), (n_more * size - 1, size + rng.randint(1, size))]
+    jobs = _jobs(rng, lengths, 0.0, setup)
+    times = (0.0, 1.5, 4.5)
+    jobs = tuple(replace(job, arrival_s=when) for job, when in zip(jobs, times, strict=True))
+    return LoopCase(
+        "one user leaves", (jobs[0], replace(jobs[1], hashes=jobs[0].hashes), jobs[2]), setup
+    )

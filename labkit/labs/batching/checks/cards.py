@@ -77,6 +77,20 @@ WORKLOADS = [
         costs=QUICK,
     ),
     LoopCase(
+        "stage 4: the same beginning, before it is computed",
+        alike(
+            requests((18, 3), (17, 2), (7, 4), (22, 3), (19, 3)),
+            [(1, 4), (1, 4), (2, 1), (3, 5), (3, 4)],
+            4,
+        ),
+        replace(CARD, budget=11),
+    ),
+    LoopCase(
+        "stage 4: one of two users leaves",
+        alike(requests((9, 4), (9, 12), (15, 6), every_s=1.5), [(1, 2), (1, 2), (2, 0)], 4),
+        replace(CARD, decode_capacity=28, budget=28),
+    ),
+    LoopCase(
         "stage 4: blocks of old prompts are taken again",
         alike(
             requests(*[(17 + i % 3, 6 + i % 4) for i in range(9)], every_s=2),

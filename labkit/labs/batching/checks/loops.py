@@ -20,7 +20,7 @@ from labkit.labs.batching.checks.partners import BatchByBatchDecode, OneByOnePre
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.log import CARD, DECODE, PREFILL, Run
 from labkit.labs.batching.passes import replay_card
-from labkit.labs.batching.replay import Rule, faults_of, in_words, replay
+from labkit.labs.batching.replay import Fault, Rule, faults_of, in_words, replay
 from labkit.labs.batching.servers import Server
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
@@ -45,6 +45,7 @@ PARTS = {
     "DecodeLoop": ("Request", "RequestQueue", "does_fit"),
 }
 READS = {"Scheduler": replay_card}  # how a log is read; `replay` for the others
+GATES: set[str] = set()  # rules of the scheduler whose faults lead to others
 RULES: dict[str, list[Rule]] = {}  # by exercise: a log is read once for all of them
 
 
@@ -152,6 +153,8 @@ def rule(
         broken.rule = Rule(name, tuple(on.split(", ")), broken)
         rules = [each.rule for each in (broken, *also)]
         RULES.setdefault(exercise, []).extend(rules)
+        if gate and exercise in READS:
+            GATES.update(each.name for each in rules)
 
         @loop_check(exercise, hint=hint, weight=weight, gate=gate, applies_to=is_workload)
         @wraps(broken)
@@ -161,10 +164,7 @@ def rule(
                 work = student.once(("work", exercise, case), lambda: work_in(runs, exercise))
                 return expect_work(runs, work, exercise, broken.rule.on)
             run = run_of(student, case, exercise)
-            read = READS.get(exercise, replay)
-            found = student.once(
-                ("faults", exercise, case), lambda: faults_of(run, RULES[exercise], read)
-            )
+            found = student.once(("faults", exercise, case), lambda: _faults(run, exercise))
             for each in rules:
                 if each.name in found:
                     fault = found[each.name]
@@ -176,6 +176,24 @@ def rule(
         return broken
 
     return mark
+
+
+def _faults(run: Run, exercise: str) -> dict[str, Fault]:
+    """The faults of a run; of a scheduler, none that one before it may have led to.
+
+    It plans each pass by what it did before, so one wrong pass makes later ones wrong. Waste alone
+    hides no gate.
+    """
+    found = faults_of(run, RULES[exercise], READS.get(exercise, replay))
+    if exercise not in READS:
+        return found
+    first = min((fault.place for fault in found.values()), default=0)
+    serious = min((found[name].place for name in GATES & found.keys()), default=len(run.log))
+    return {
+        name: fault
+        for name, fault in found.items()
+        if fault.place <= (serious if name in GATES else first)
+    }
 
 
 def loop_check(exercise: str, *kinds: str, **more: Any) -> Callable[[Callable], Callable]:

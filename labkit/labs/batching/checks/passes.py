@@ -116,33 +116,58 @@ def no_call_does_nothing_beside_work(event: Event, state: CardState) -> Faults:
         yield i, f"the call does nothing; request {i} waits, and all its blocks are free"
 
 
-def _can_begin(state: CardState, in_pass: set[int], n_free: int) -> int | None:
-    """The oldest that waits, if there are a slot and blocks for it, and one for each that runs."""
+def _can_begin(
+    state: CardState, in_pass: set[int], n_free: int, reserves: bool = False
+) -> int | None:
+    """The oldest that waits, if there are a slot and blocks for it, and one for each that runs.
+
+    reserves: blocks for all that it may become, not for its known tokens.
+    """
     oldest = next((i for i in state.waiting if i not in in_pass), None)
     running = {*state.running, *in_pass}
     if oldest is None or state.run.setup.refuses_on_card(state.run.jobs[oldest]):
         return None
-    n_needed = state.n_blocks_for(state.n_known(oldest) + 1) + len(running)
+    n_tokens = state.n_known(oldest) + 1
+    if reserves:
+        n_tokens = state.run.jobs[oldest].size(state.run.setup.max_length)
+    n_needed = state.n_blocks_for(n_tokens) + len(running)
     is_room = len(running) < state.run.setup.decode_batch and n_needed <= n_free
     alone = not running and not in_pass
     return oldest if is_room or (alone and state.run.setup.decode_batch) else None
 
 
-@_rule("filled", "pass", weight=3,
-       hint="Cut a prompt to what is left of the budget, and begin the next one in what remains.",
-       )  # fmt: skip
-def passes_are_filled(event: Event, state: CardState) -> Faults:
-    """A pass leaves budget only if no more tokens of a prompt could be in it."""
-    left = state.run.setup.budget - event.tokens
-    if left <= 0 or state.n_preempted:
-        return
+def _after(event: Event, state: CardState) -> tuple[dict[int, int], dict[int, int], int]:
+    """After a pass: the cached tokens and blocks of each that runs, and the free blocks."""
     tables = {i: each.blocks for i, each in state.running.items()}
     tables |= {piece.id: piece.blocks for piece in event.pieces}
     ends = {i: each.n_cached for i, each in state.running.items()}
     ends |= {piece.id: piece.start + piece.n for piece in event.pieces}
-    n_free = state.run.setup.n_blocks - len({block for each in tables.values() for block in each})
+    taken = {block for each in tables.values() for block in each}
+    return ends, {i: len(each) for i, each in tables.items()}, state.run.setup.n_blocks - len(taken)
+
+
+@_rule("joins", "pass", hint="Let the oldest begin while others run, in the next pass.", weight=3,
+       gate=True)  # fmt: skip
+def who_fits_begins_in_the_next_pass(event: Event, state: CardState) -> Faults:
+    """The oldest begins as soon as slot, budget and blocks allow its whole prompt."""
+    left = state.run.setup.budget - event.tokens
+    i = _can_begin(state, {*event.ids}, _after(event, state)[2], reserves=True)
+    if i is not None and state.n_known(i) <= left and not state.n_preempted:
+        what = f"request {i} waits, with {state.n_known(i)} tokens to compute"
+        yield i, f"{what}; the pass has room for {left}, and there are a slot and blocks"
+
+
+@_rule("filled", "pass", weight=9,
+       hint="Cut a prompt to what is left of the budget, and begin the next one in what remains.",
+       )  # fmt: skip
+def passes_are_filled(event: Event, state: CardState) -> Faults:
+    """A pass leaves budget only if no more tokens of a prompt could be in it."""
+    left, size = state.run.setup.budget - event.tokens, state.run.setup.block_size
+    if left <= 0 or state.n_preempted:
+        return
+    ends, n_blocks, n_free = _after(event, state)
     for i, end in ends.items():
-        has_room = n_free > len(tables) or len(tables[i]) * state.run.setup.block_size > end
+        has_room = n_free > len(ends) or n_blocks[i] * size > end
         if end < state.n_known(i) and has_room:
             n_due = state.n_known(i) - end
             yield i, f"{left} tokens of the budget are left, and request {i} has {n_due} to compute"
@@ -153,17 +178,15 @@ def passes_are_filled(event: Event, state: CardState) -> Faults:
 @_rule("blocks cover tokens", "pass", hint="Take a block for each `block_size` tokens, rounded up.",
        weight=2, gate=True)  # fmt: skip
 def blocks_cover_the_tokens(event: Event, state: CardState) -> Faults:
-    """A piece has blocks for all positions up to its end, each block once."""
+    """A piece has blocks for all positions up to its end."""
     for piece in event.pieces:
         n_needed = state.n_blocks_for(piece.start + piece.n)
         if len(piece.blocks) < n_needed:
             what = f"request {piece.id} has {len(piece.blocks)} blocks"
             yield piece.id, f"{what}, and needs {n_needed} for {piece.start + piece.n} tokens"
-        elif len({*piece.blocks}) < len(piece.blocks):
-            yield piece.id, f"request {piece.id} has a block twice: {[*piece.blocks]}"
 
 
-@_rule("blocks grow", "pass", weight=3,
+@_rule("blocks grow", "pass", weight=9,
        hint="Take blocks for the piece that comes next, not for the longest possible answer.",
        )  # fmt: skip
 def blocks_are_taken_as_answers_grow(event: Event, state: CardState) -> Faults:
@@ -228,7 +251,7 @@ def pieces_read_their_own_tokens(event: Event, state: CardState) -> Faults:
 @_rule("writes alone", "pass", hint="Write only into blocks that no other request uses.", weight=2,
        gate=True)  # fmt: skip
 def nobody_writes_into_a_shared_block(event: Event, state: CardState) -> Faults:
-    """No piece writes into a block that another running request has."""
+    """No piece writes into a block that another running request has, or has a block twice."""
     tables = {i: each.blocks for i, each in state.running.items()}
     tables |= {piece.id: piece.blocks for piece in event.pieces}
     users: dict[int, list[int]] = {}
@@ -236,6 +259,8 @@ def nobody_writes_into_a_shared_block(event: Event, state: CardState) -> Faults:
         for block in {*blocks}:
             users.setdefault(block, []).append(i)
     for piece in event.pieces:
+        if len({*piece.blocks}) < len(piece.blocks):
+            yield piece.id, f"request {piece.id} has a block twice: {[*piece.blocks]}"
         for block in state.written(piece):
             others = [i for i in users[block] if i != piece.id]
             if others:
@@ -243,7 +268,7 @@ def nobody_writes_into_a_shared_block(event: Event, state: CardState) -> Faults:
                 yield piece.id, f"{what}, which request {others[0]} has as well"
 
 
-@_rule("prefix hits", "pass", weight=3,
+@_rule("prefix hits", "pass", weight=10,
        hint="Look for each hash in order. Blocks without a user keep what they hold.",
        )  # fmt: skip
 def known_prefixes_are_not_computed_again(event: Event, state: CardState) -> Faults:

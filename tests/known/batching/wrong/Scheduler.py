@@ -1,0 +1,177 @@
+"""Wrong answers to `Scheduler`: edits of the reference."""
+
+# fails x
+
+# %% one token over the budget
+# = {}, card.budget, False => {}, card.budget + 1, False
+
+# %% static batches: nobody begins while others run
+# = {}, card.budget, False => {}, card.budget, bool(self.running)
+
+# %% one request in each pass
+# = while self.waiting and left and => while self.waiting and not planned and
+
+# %% pieces of prompts before running requests
+# = for request in [*self.running]: => for request in sorted(self.running, key=lambda each: -self._n_due(each)):
+
+# %% new prompts first, running requests after them
+# - planned, left, is_full = {}, card.budget, False
+planned, left, is_full = {}, card.budget, False
+old, self.running = self.running, []
+while self.waiting and left and len(old) + len(self.running) < card.max_batch:
+    request = self.waiting[0]
+    self._share(request, card)
+    n = min(left, self._n_due(request))
+    if not self._take(request, n, card):
+        self._give_back(request)
+        break
+    self.running.append(self.waiting.popleft())
+    planned[request] = n
+    left -= n
+self.running = [*old, *self.running]
+# = for request in [*self.running]: => for request in [one for one in self.running if one not in planned]:
+# = while n and request in self.running and not => while n and request in self.running and request not in planned and not
+# - newest, is_full = self.running.pop(), True
+newest, is_full = self.running.pop(), True
+left += planned.pop(newest, 0)
+
+# %% preempts the oldest
+# = self.running.pop(), True => self.running.pop(0), True
+
+# %% preempts while one block is free
+# = n_more > len(self.free) => n_more and n_more >= len(self.free)
+
+# %% blocks of finished requests are lost
+# - card.finish(request.id)
+# - self._give_back(request)
+card.finish(request.id)
+
+# %% blocks of preempted requests are lost
+# - card.preempt(newest.id)
+# - self._give_back(newest)
+card.preempt(newest.id)
+newest.blocks = []
+
+# %% shares a block that is not full yet
+# = request.hashes[: request.n_cached // card.block_size] => request.hashes[: -(-request.n_cached // card.block_size)]
+
+# %% shares the whole prompt as soon as it begins
+# = request.hashes[: request.n_cached // card.block_size] => request.hashes[: len(request.blocks)]
+
+# %% whole prompts only
+# - n = min(left, self._n_due(request))
+# - if not self._take(request, n, card):
+n = min(card.budget, self._n_due(request))
+if n > left:
+    break
+if not self._take(request, n, card):
+
+# %% reserves the size
+# = n_more = -(-(request.n_cached + n) // => n_more = -(-request.size //
+
+# %% two blocks more than needed
+# = card.block_size) - len(request.blocks) => card.block_size) + 2 - len(request.blocks)
+
+# %% no prefix is shared
+# = request.hashes[: (self._n_due(request) - 1) // card.block_size] => ()
+
+# %% shares a whole prompt
+# = (self._n_due(request) - 1) // card.block_size => self._n_due(request) // card.block_size
+
+# %% a taken block keeps its hash
+# - if self.block_of.get(old := self.hash_of.pop(block, None)) == block:
+# -     del self.block_of[old]
+
+# %% a shared block has one user
+# = self.n_users[block] += 1 => self.n_users[block] = 1
+
+# %% a shared block stays in the list of free ones
+# - if not self.n_users[block]:
+# -     self.free.remove(block)
+# - self.n_users[block] += 1
+self.n_users[block] += 1
+
+# %% a freed block is not found any more
+# - if not self.n_users[block]:
+# -     self.free.append(block)
+if not self.n_users[block]:
+    self.free.append(block)
+    if self.block_of.get(old := self.hash_of.pop(block, None)) == block:
+        del self.block_of[old]
+
+# %% prefixes can be found after the answer only
+# - self._computed(request, n, card)
+request.n_cached += n
+# - if request.state == "done":
+if request.state == "done":
+    for block, each in zip(request.blocks, request.hashes, strict=False):
+        self.block_of[each], self.hash_of[block] = block, each
+
+# %% gives back what others still use
+# - self.n_users[block] -= 1
+# - if not self.n_users[block]:
+# -     self.free.append(block)
+self.n_users[block] = 0
+if block not in self.free:
+    self.free.append(block)
+
+# %% preempted requests go to the end of the queue
+# = self.waiting.appendleft(newest) => self.waiting.append(newest)
+
+# %% preempted requests are forgotten
+# - self.waiting.appendleft(newest)
+
+# %% preempted requests lose their tokens
+# - self.waiting.appendleft(newest)
+newest.tokens.clear()
+self.waiting.appendleft(newest)
+
+# %% does not tell that it preempts
+# - card.preempt(newest.id)
+
+# %% a call that preempts runs no pass
+# = if not planned: => if not planned or any(not each.blocks and each.tokens for each in self.waiting):
+
+# %% refuses what fits exactly
+# = request.size > card.n_blocks => request.size >= card.n_blocks
+
+# %% refuses by the prompt alone
+# = request.size > card.n_blocks => request.input_length > card.n_blocks
+
+# %% refuses nothing that may have no token
+# = if request.limit < 1: => if request.limit < -10_000:
+
+# %% one slot too many
+# = < card.max_batch and => <= card.max_batch and
+
+# %% slots are not counted
+# =  and len(self.running) < card.max_batch and not is_full =>  and not is_full
+
+# %% the newest begins first
+# - request = self.waiting[0]
+self.waiting.rotate(1)
+request = self.waiting[0]
+
+# %% the shortest begins first
+# - request = self.waiting[0]
+self.waiting = deque(sorted(self.waiting, key=lambda each: each.input_length))
+request = self.waiting[0]
+
+# %% blocks are rounded down
+# = -(-(request.n_cached + n) // card.block_size) => (request.n_cached + n) // card.block_size
+
+# %% the end of a text is not seen
+# = request.add_token(token, card.eos) => request.add_token(token, -1)
+
+# %% begins pieces anew
+# = request.n_cached += n => request.n_cached = n
+
+# %% does nothing after a request has ended
+# - self.running.remove(request)
+self.running.remove(request)
+self.rest = 2
+# - planned = self._plan(card)
+self.rest = getattr(self, "rest", 0) - 1
+if self.rest >= 0:
+    return
+planned = self._plan(card)
