@@ -11,7 +11,7 @@ is added.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -48,16 +48,6 @@ class Request:
         self.tokens.append(token)
         if token == eos or len(self.tokens) >= self.limit:
             self.state = "done"
-
-
-def has_prefill_requests(states: Sequence[str]) -> bool:
-    """Whether any request has not reached "decode" or "done"."""
-    return any(state in ("queued", "prefill") for state in states)
-
-
-def has_decode_requests(states: Sequence[str]) -> bool:
-    """Whether any request is not "done"."""
-    return any(state != "done" for state in states)
 
 
 def does_fit(size: int, in_memory: Sequence[int], capacity: int) -> bool:
@@ -102,41 +92,6 @@ class RequestQueue:
                 del self._requests[i]
                 return request
         return None
-
-
-class BucketQueue:
-    """Requests, as dicts, in buckets by the length of their prompts.
-
-    Bucket i holds lengths from i x width to (i + 1) x width - 1.
-    """
-
-    def __init__(self, width: int) -> None:
-        self._width, self._n_added = width, 0
-        self._buckets: dict[int, deque] = {}
-
-    def __len__(self) -> int:
-        return sum(map(len, self._buckets.values()))
-
-    def add(self, request: Any) -> None:
-        """Put a request at the end of its bucket."""
-        bucket = self._buckets.setdefault(request["input_length"] // self._width, deque())
-        bucket.append((self._n_added, request))
-        self._n_added += 1
-
-    def take(self, n_most: int) -> list:
-        """Take up to n_most requests, oldest first, of the bucket of the oldest.
-
-        So every bucket has its turn, however few requests it has. Returns an
-        empty list if there are none.
-        """
-        if not self._buckets:
-            return []
-        key = min(self._buckets, key=lambda i: self._buckets[i][0][0])
-        bucket = self._buckets[key]
-        taken = [bucket.popleft()[1] for _ in range(min(n_most, len(bucket)))]
-        if not bucket:
-            del self._buckets[key]
-        return taken
 
 
 class PrefillLoop:
@@ -251,59 +206,6 @@ class DecodeLoop:
             request.state = "decode"
             self.running.append(request)
             in_memory.append(request.size)
-
-
-def transfer_s(
-    n_tokens: int,
-    bytes_per_token: int,
-    bandwidth: float,
-    latency_s: float,
-) -> float:
-    """Seconds to move the KV cache of n_tokens over a link: latency, then bytes.
-
-    bandwidth: bytes per second.
-    """
-    return latency_s + n_tokens * bytes_per_token / bandwidth
-
-
-def latencies(
-    arrival_s: float,
-    token_times_s: Sequence[float],
-) -> tuple[float, float]:
-    """Time to the first token, and mean time of each further one (0 for one token).
-
-    token_times_s: the time of each new token, in order, at least one. Returns
-    (TTFT, TPOT) in seconds. Source: DistServe (arXiv:2401.09670), section 2.
-    """
-    first_s, last_s = token_times_s[0], token_times_s[-1]
-    n_further = len(token_times_s) - 1
-    return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
-
-
-def goodput(
-    served: Collection[tuple[float, float]],
-    ttft_s: float,
-    tpot_s: float,
-    seconds: float,
-) -> float:
-    """Requests per second that met both limits.
-
-    served: a pair (TTFT, TPOT) for each request that was served, in any order.
-    ttft_s, tpot_s: the limits. seconds: how long the run took.
-    """
-    n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
-    return n_good / seconds
-
-
-def padding_waste(batches: Sequence[Sequence[int]]) -> float:
-    """The share of padding in the computed prompt tokens; 0 without any batch.
-
-    batches: for each prefill batch, the lengths of its prompts. They are padded
-    to the longest prompt of the batch.
-    """
-    lengths = [list(batch) for batch in batches]
-    computed = sum(max(batch) * len(batch) for batch in lengths)
-    return 1 - sum(map(sum, lengths)) / computed if computed else 0.0
 
 
 class Scheduler:

@@ -110,49 +110,7 @@ kit.Table(
 # set the two states between. Each loop makes a `Request` of its own from the dict:
 # `Request({"id": 7, "input_length": 30, "output_length": 6}, max_length=64)`.
 
-# %% exercise="labkit.batching:Request" points=1.5
-
-# %% [markdown]
-# ## 3. Is there anything left to do?
-#
-# Two loops run side by side, and each must know when it may stop. A first draft of this lab had
-# two functions for that, in pseudo-code:
-#
-# ```
-# has_prefill_requests(requests):  all requests are in "decode" or "done"
-# has_decode_requests(requests):   all requests are in "done"
-# ```
-#
-# Each was the condition of a `while` loop. As drafted, they return:
-#
-# | states | `has_prefill_requests`, as drafted | `has_decode_requests`, as drafted |
-# |---|---|---|
-# | no requests at all | True | True |
-# | queued | False | False |
-# | prefill, done | False | False |
-# | decode, done | True | False |
-# | done, done | True | True |
-#
-# For each row, decide whether a prompt is left to compute, and whether a request still waits for
-# tokens. Then compare with the table. The drafted functions end both loops while there is work,
-# and keep them running when there is none. Write the functions that were meant.
-
-# %% exercise="labkit.batching:has_prefill_requests" points=0.5
-
-# %% exercise="labkit.batching:has_decode_requests" points=0.5
-
-# %% experiment="truth_table"
-rows = []
-for states in (
-    [],
-    ["queued"],
-    ["prefill", "done"],
-    ["decode", "done"],
-    ["done", "done"],
-):
-    answers = has_prefill_requests(states), has_decode_requests(states)
-    rows.append([", ".join(states) or "none", *map(str, answers)])
-kit.Table(["states", "prompts to compute", "tokens to make"], rows)
+# %% exercise="labkit.batching:Request" points=1
 
 # %% [markdown]
 # ## 4. Does it fit?
@@ -163,7 +121,7 @@ kit.Table(["states", "prompts to compute", "tokens to make"], rows)
 # beginning, the largest size that a request can reach. (Engines with paged caches take the risk
 # and *preempt*: they throw out a running request when memory is full.)
 
-# %% exercise="labkit.batching:does_fit" points=0.5
+# %% exercise="labkit.batching:does_fit" points=0.25
 
 # %% [markdown]
 # ## 5. The queue
@@ -175,7 +133,7 @@ kit.Table(["states", "prompts to compute", "tokens to make"], rows)
 # looks at, from the front. Our loops look at the first 256 (`lab.LOOK_AHEAD`), so a step stays fast
 # even if thousands wait.
 
-# %% exercise="labkit.batching:RequestQueue" points=1
+# %% exercise="labkit.batching:RequestQueue" points=0.75
 
 # %% experiment="queue_in_use"
 queue = RequestQueue()
@@ -283,7 +241,7 @@ print(
 # %% given="look_ahead"
 from labkit.batching import LOOK_AHEAD
 
-# %% exercise="labkit.batching:PrefillLoop" points=3
+# %% exercise="labkit.batching:PrefillLoop" points=2.5
 
 # %% [markdown]
 # Look at your loop after each stage: here are eight requests on small servers. A prefill takes
@@ -342,7 +300,7 @@ print(alone.stopped or "The run came to its end.")
 # earns at most half of the points. So does one that breaks a limit of the server, lets a free slot
 # wait, does nothing beside work, makes several steps in one call, or makes a request starve.
 
-# %% exercise="labkit.batching:DecodeLoop" points=3
+# %% exercise="labkit.batching:DecodeLoop" points=2.5
 
 # %% [markdown]
 # ## 7. A run
@@ -358,7 +316,10 @@ print(alone.stopped or "The run came to its end.")
 #     loops[server].step(server)       # yours
 # ```
 #
-# (The condition is that of `has_decode_requests`; `lab.serve` reads it from the log.) If a loop
+# A first draft of this lab had two functions for that condition. `has_prefill_requests` was true if
+# all requests were in "decode" or "done", `has_decode_requests` if all were "done". As the
+# condition of a `while` loop, both do the opposite of what was meant: a loop ends while there is
+# work, and goes on when there is none. And for no requests at all, both are true. If a loop
 # does nothing, it is called again when something may have changed. If both loops do nothing and no
 # request is coming, the run stops and says so. Here are the eight requests again, with both of your
 # loops:
@@ -592,30 +553,20 @@ for event in on_card.events("pass"):
 print(on_card.stopped or "The run came to its end.")
 
 # %% [markdown]
-# ## 9. Length buckets
+# ### Bonus: length buckets
 #
 # `PrefillLoop` searches its queue for requests of similar length. With thousands in the queue it
 # either searches for a long time, or sees only the first few hundred. Another way is to sort
 # requests when they arrive: one bucket for each range of lengths, and each batch from one bucket.
-# Which bucket is next? If the fullest were next, requests of rare lengths would starve. So it is
-# the bucket that holds the oldest request of all.
-
-# %% exercise="labkit.batching:BucketQueue" points=1
-
-# %% experiment="buckets"
-buckets = BucketQueue(width=100)
-for i, length in enumerate([310, 80, 390, 95, 1200, 20, 350]):
-    buckets.add({"id": i, "input_length": length})
-while len(buckets):
-    print([request["input_length"] for request in buckets.take(n_most=2)])
+# The next bucket is the one that holds the oldest request of all; if it were the fullest, rare
+# lengths would starve. Write such a queue, use it in your loop, and show with numbers when it
+# helps. A person marks it: the course page says how a bonus is earned.
 
 # %% [markdown]
 # ## 10. Moving the cache
 #
 # Each KV cache crosses a link between the two servers. One token of Llama-3.1-8B takes 131,072
 # bytes, so a prompt of 2,000 tokens takes 262 MB. How long does the transfer take?
-
-# %% exercise="labkit.batching:transfer_s" points=0.5
 
 # %% experiment="links"
 prefill_s = costs.prefill_s([2000])
@@ -629,7 +580,7 @@ links = {
     "10 Gbit/s": 1.25e9,
 }
 for link, bandwidth in links.items():
-    seconds = transfer_s(2000, kv_bytes, bandwidth, 1e-3)
+    seconds = lab.transfer_s(2000, kv_bytes, bandwidth, 1e-3)
     share = f"{seconds / prefill_s:>5.0%} of computing it"
     print(f"  {link:<18}{1e3 * seconds:>7.1f} ms, {share}")
 for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
@@ -654,27 +605,14 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
 # A user notices two durations. **TTFT**, the time to the first token, counts from the arrival.
 # **TPOT**, the time per output token, is the mean duration of each *further* token.
 
-# %% exercise="labkit.batching:latencies" points=0.5
-
 # %% [markdown]
 # An operator promises limits for both. A request that misses a limit is still served and paid
 # for, but it is of no use. **Goodput** is the number of requests per second that kept both
-# limits. A request that exactly meets a limit has kept it.
-
-# %% exercise="labkit.batching:goodput" points=0.5
-
-# %% [markdown]
-# A prefill batch also computes its padding. Which part of the computed tokens is padding? (Divide
-# the sums over all batches. Do not take the mean of the batches' ratios.)
-
-# %% exercise="labkit.batching:padding_waste" points=0.5
-
-# %% [markdown]
-# `lab.summarize` applies your three formulas to a whole run. It counts the rest from the log.
+# limits. `lab.summarize` computes these from the log of a run. It also gives the part of the
+# computed prompt tokens that is padding.
 
 # %% experiment="summary"
-mine = lab.Formulas(latencies, goodput, padding_waste)
-lab.summarize(h200_run, limits_s=(0.2, 0.01), formulas=mine).table
+lab.summarize(h200_run, limits_s=(0.2, 0.01)).table
 
 # %% [markdown]
 # ### How much tolerance?
@@ -691,7 +629,7 @@ for tolerance in (0, 4, 16, 64, 240):
     setup = lab.Setup(prefill_batch=16, prefill_capacity=8192, tolerance=tolerance)
     run = lab.serve(burst, setup, PrefillLoop(), DecodeLoop(), costs=costs)
     result, n_batches = (
-        lab.summarize(run, formulas=mine),
+        lab.summarize(run),
         sum(1 for _ in run.events("prefill")),
     )
     cells = f"{result.padding_waste:.1%}", f"{1e3 * result.seconds:.0f} ms"
@@ -716,7 +654,7 @@ for load in (0.2, 0.5, 0.8, 0.9):
     jobs = lab.poisson(6000, rate, random.Random(1), n_input=[2000], n_output=[1])
     run = lab.serve(jobs, one_by_one, PrefillLoop(), DecodeLoop(), costs=costs)
     measured, known = (
-        lab.summarize(run, formulas=mine).ttft_s.mean,
+        lab.summarize(run).ttft_s.mean,
         lab.mean_ttft_md1(rate, each_s),
     )
     rows.append([f"{load:.0%}", f"{1e3 * measured:.1f}", f"{1e3 * known:.1f}"])
@@ -769,7 +707,7 @@ def together(rate):
 
 
 def part_in_time(run, tpot_s):
-    result = lab.summarize(run, (0.5, tpot_s), mine)
+    result = lab.summarize(run, (0.5, tpot_s))
     return result.goodput / result.requests_per_s
 
 
@@ -839,11 +777,11 @@ lab.pauses.draw_pauses(
 #
 # ### Written answer: when is one enough?
 #
-# So far, large batches were always better. Describe two settings in which a batch size of one is
-# right, or even necessary. For each, name the property of the setting that makes it so, and say why
-# batching would not help. Two or three sentences each are enough.
+# So far, large batches were always better. Describe a setting in which a batch size of one is
+# right, or even necessary. Name the property of the setting that makes it so, and say why
+# batching would not help. Two or three sentences are enough.
 
-# %% [markdown] written="batch_of_one" points=0.5
+# %% [markdown] written="batch_of_one" points=0.25
 # *One user on a device of their own.* An example is a phone that completes sentences. There is
 # never more than one request, and the weights are on the device because the text must not leave
 # it, or because there is no network. There is no second request to share the step with. To wait
@@ -861,13 +799,13 @@ lab.pauses.draw_pauses(
 # two requests hardly ever meet. Or each request may depend on the answer before, as in an agent's
 # loop.
 #
-# *Marking, for each of the two settings:*
+# *Marking:*
 #
 # * *It names a property, such as one request at a time, a hard limit on latency, memory for one
 #   sequence, or results that must not depend on other requests (0.15).*
 # * *It says why batching would not help, or would harm (0.1).*
 #
-# *The same property twice counts once. An answer like "small model" gives no reason (0).*
+# *One such setting is enough. An answer like "small model" gives no reason (0).*
 
 # %% [markdown]
 # ## 12. Three ways to make batches
@@ -1027,7 +965,7 @@ engine_parts = {
 # which it gains much. For each, say what decides it, and support it with a number from the cells
 # above.
 
-# %% [markdown] written="gain" points=0.5
+# %% [markdown] written="gain" points=0.25
 # *Little*: all answers are equally long, for instance labels, a choice between A and D, or a
 # benchmark with a fixed number of tokens. Then no slot becomes empty early: the ratio for equal
 # lengths is 1.0. The same holds if requests can be sorted by their answer's length beforehand:
@@ -1042,58 +980,30 @@ engine_parts = {
 # *Marking:*
 #
 # * *The answer gives a setting with little gain, because lengths are equal or known beforehand,
-#   or because slots are empty (0.25).*
+#   or because slots are empty (0.1).*
 # * *It gives a setting with much gain, because lengths differ widely and many requests wait
-#   (0.25).*
-# * *A setting without a number from the cells earns less (0.15 instead of 0.25).*
+#   (0.15).*
+# * *A setting without a number from the cells earns half.*
 
 # %% [markdown]
-# ### Written answer: your design
+# ### Written answer: your first change
 #
-# Describe your two loops to a colleague who must operate them. What did you assume? Say what you
-# decided:
-#
-# * When does a request start, and when does it stop?
-# * Which code changes its state?
-# * Which prompts are computed together?
-# * How do requests join and leave the decode batch?
-# * When are KV caches reserved, moved and freed?
-#
-# Then name the first thing that you would change for a service with real users, and the number
-# that this change should improve.
+# You run these two loops for a service with real users. Name the first thing that you would
+# change, why, and the number that this change should improve.
 
-# %% [markdown] written="design" points=1
-# *Assumptions.* Transfers do not fail, servers do not stop, and clients do not leave. Memory is
-# counted in tokens, so its layout does not matter. Nobody knows when an answer ends. Lengths of
-# prompts are known.
+# %% [markdown] written="design" points=0.5
+# In section 7, about half of the reserved memory was never used. With blocks that are taken as an
+# answer grows, and with preempting the newest request when they run out, as in section 9, more
+# requests fit. Tokens per second would rise as long as memory, and not the slots, is the limit.
 #
-# *Start.* A request that could not be served on empty servers is refused when it arrives. All
-# others wait in order. A prefill batch begins with the oldest request that fits. Decoding starts
-# for the oldest request that fits when a slot is free. *Stop.* A request stops with the
-# end-of-text token or at its limit: the smaller of the client's wish and what `max_length`
-# leaves. The first token counts, so a request may be done before it reaches the decode server.
-# *State.* The prefill loop sets "prefill", the decode loop sets "decode", and only `add_token`
-# sets "done". *Prefill batches.* Prompts differ by at most the tolerance. The padded rectangle
-# fits into memory, and the true lengths fit into the store. If the store is full, the loop does
-# nothing, and the decode server catches up. *Decode batch.* Before each step, requests that fit
-# join; after it, finished requests leave. A request that does not fit keeps its place and lets
-# others pass. *KV caches.* Memory for prompt and limit is reserved at loading. A cache is saved
-# right after the prefill and freed there at once. It is freed in the store when it is loaded, and
-# on the decode server with the last token.
+# Other changes are good as well. Small requests may pass a large one only so many times, which
+# improves its TTFT. Requests that begin alike share the KV cache of their beginning, which improves
+# the TTFT of the second one. Chunked prefill on one card shortens the longest pause.
 #
-# *The first change.* In section 7, about half of the reserved memory was never used. With blocks
-# that are taken as an answer grows, and with preempting the newest request when they run out,
-# more requests fit. Tokens per second would rise as long as memory, and not the slots, is the
-# limit. Other changes are good as well. Small requests may pass a large one only so many times,
-# which improves its TTFT. Chunked prefill on one card shortens the longest pause.
+# *Marking, one of:*
 #
-# *Marking:*
-#
-# * *The answer gives at least four of the six decisions, as the code makes them (0.35).*
-# * *It names an assumption that the code relies on (0.15).*
-# * *The change, one of:*
-#   * *It names a change, a reason, and the number that it improves (0.5).*
-#   * *It names a change and a reason without a number (0.25).*
+# * *It names a change, a reason, and the number that it improves (0.5).*
+# * *It names a change and a reason without a number (0.25).*
 
 # %% [markdown]
 # ## 13. Play with it
@@ -1130,7 +1040,7 @@ for way, (n_slots, loop) in ways.items():
         max_length=4096, tolerance=64,
     )  # fmt: skip
     result = lab.summarize(
-        lab.serve(jobs, setup, PrefillLoop(), loop, costs=costs), formulas=mine
+        lab.serve(jobs, setup, PrefillLoop(), loop, costs=costs),
     )
     rates = f"{result.seconds:.1f}", f"{result.tokens_per_s:,.0f}"
     rows.append([way, *rates, result.n_steps, f"{result.occupancy:.0%}"])

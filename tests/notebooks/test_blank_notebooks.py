@@ -18,7 +18,7 @@ from labkit.checks.names import bound_names, used_names
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 WAITS = "○ This cell waits for "
-SHOWN = ("kv_bytes_per_token", "ArenaCache", "has_prefill_requests")
+SHOWN = ("kv_bytes_per_token", "ArenaCache", "does_fit")
 OWN_ANSWER = "kv_table = {'unit': 'GB', 'rows': [kv_bytes_per_token(each) for each in (1, 2)]}"
 OWN_CELLS = [  # other ways in which code comes to an unwritten part
     "sixth = 2\n\n\nasync def later():\n    return weight_bytes(1)\n\n\nfirst = await later()",

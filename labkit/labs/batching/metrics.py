@@ -10,23 +10,66 @@ makes its first; while it does, it holds `Job.size` tokens of the decode server'
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from labkit import batching
 from labkit.labs.batching.log import DECODE, PREFILL, Run
 from labkit.labs.batching.workload import Job, Setup
 from labkit.measuring.tables import Table
 
 
-@dataclass(frozen=True, slots=True)
-class Formulas:
-    """The lab's three formulas; a notebook puts its own in."""
+def transfer_s(
+    n_tokens: int,
+    bytes_per_token: int,
+    bandwidth: float,
+    latency_s: float,
+) -> float:
+    """Seconds to move the KV cache of n_tokens over a link: latency, then bytes.
 
-    latencies: Callable[..., tuple[float, float]] = batching.latencies
-    goodput: Callable[..., float] = batching.goodput
-    padding_waste: Callable[..., float] = batching.padding_waste
+    bandwidth: bytes per second.
+    """
+    return latency_s + n_tokens * bytes_per_token / bandwidth
+
+
+def latencies(
+    arrival_s: float,
+    token_times_s: Sequence[float],
+) -> tuple[float, float]:
+    """Time to the first token, and mean time of each further one (0 for one token).
+
+    token_times_s: the time of each new token, in order, at least one. Returns
+    (TTFT, TPOT) in seconds. Source: DistServe (arXiv:2401.09670), section 2.
+    """
+    first_s, last_s = token_times_s[0], token_times_s[-1]
+    n_further = len(token_times_s) - 1
+    return first_s - arrival_s, (last_s - first_s) / n_further if n_further else 0.0
+
+
+def goodput(
+    served: Collection[tuple[float, float]],
+    ttft_s: float,
+    tpot_s: float,
+    seconds: float,
+) -> float:
+    """Requests per second that met both limits.
+
+    served: a pair (TTFT, TPOT) for each request that was served, in any order.
+    ttft_s, tpot_s: the limits. seconds: how long the run took.
+    """
+    n_good = sum(first <= ttft_s and further <= tpot_s for first, further in served)
+    return n_good / seconds
+
+
+def padding_waste(batches: Sequence[Sequence[int]]) -> float:
+    """The share of padding in the computed prompt tokens; 0 without any batch.
+
+    batches: for each prefill batch, the lengths of its prompts. They are padded
+    to the longest prompt of the batch.
+    """
+    lengths = [list(batch) for batch in batches]
+    computed = sum(max(batch) * len(batch) for batch in lengths)
+    return 1 - sum(map(sum, lengths)) / computed if computed else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +152,13 @@ class Summary:
         return rows
 
 
-def summarize(
-    run: Run, limits_s: tuple[float, float] | None = None, formulas: Formulas | None = None
-) -> Summary:
+def summarize(run: Run, limits_s: tuple[float, float] | None = None) -> Summary:
     """All figures of a run. limits_s: what TTFT and TPOT may be for a request to count as good."""
-    formulas = formulas or Formulas()
     times, finished = _token_times(run), {i for event in run.events("finish") for i in event.ids}
     served = [job for job in run.arriving if job.id in finished & times.keys()]
     n_tokens, seconds = sum(len(times[job.id]) for job in served), run.makespan_s
-    latencies = [formulas.latencies(job.arrival_s, times[job.id]) for job in served]
-    good = formulas.goodput(latencies, *limits_s, seconds) if limits_s and seconds else 0.0
+    waited = [latencies(job.arrival_s, times[job.id]) for job in served]
+    good = goodput(waited, *limits_s, seconds) if limits_s and seconds else 0.0
     batches = [[run.jobs[i].n_input for i in event.ids] for event in run.events("prefill")]
     steps = [len(event.ids) for event in run.events("decode")]
     return Summary(
@@ -129,11 +169,11 @@ def summarize(
         seconds=seconds,
         tokens_per_s=n_tokens / seconds if seconds else 0.0,
         requests_per_s=len(served) / seconds if seconds else 0.0,
-        ttft_s=Spread.of(ttft_s for ttft_s, _ in latencies),
-        tpot_s=Spread.of(tpot_s for _, tpot_s in latencies),
+        ttft_s=Spread.of(ttft_s for ttft_s, _ in waited),
+        tpot_s=Spread.of(tpot_s for _, tpot_s in waited),
         goodput=good,
         limits_s=limits_s,
-        padding_waste=formulas.padding_waste(batches),
+        padding_waste=padding_waste(batches),
         n_steps=len(steps),
         least_steps=_least_steps(run),
         occupancy=fmean(steps) / run.setup.decode_batch if steps else 0.0,

@@ -27,8 +27,8 @@ class CardState:
 
     waiting: arrived and not running, oldest first, preempted ones as well. running: those that have
     begun, in this order. n_made: new tokens so far. holds: what each block has: whose, and how many
-    positions; full: the full blocks, by what they have. lost: hashes of blocks that were
-    overwritten and not computed again since. n_preempted: in this call of the scheduler. follows:
+    positions; full: the full blocks, by what they have. lost: what was full and is
+    overwritten, and not computed again since. n_preempted: in this call of the scheduler. follows:
     what the next event is, "step" at the end.
     """
 
@@ -85,12 +85,13 @@ class CardState:
     def n_hits(self, i: int, taken: set[int]) -> int:
         """Blocks at a waiting request's beginning that the card certainly still holds.
 
-        taken: those that this pass writes.
+        taken: those that running requests have taken to write into.
         """
         job, found = self.run.jobs[i], 0
         for each in job.hashes[: (self.n_known(i) - 1) // self.run.setup.block_size]:
-            copies = self.full.get(("hash", each))
-            if not copies or each in self.lost or copies & taken:
+            key = ("hash", each)
+            copies = self.full.get(key)
+            if not copies or key in self.lost or copies & taken:
                 break
             found += 1
         return found
@@ -149,22 +150,28 @@ class CardState:
         for k in range(piece.start // size, min(self.n_blocks_for(end), len(piece.blocks))):
             first, last = max(piece.start - k * size, 0), min(end - k * size, size)
             self._write(piece.blocks[k], self.key(i, k), first, last)
+        for block in piece.blocks[self.n_blocks_for(end) :]:
+            self._lose(block)  # taken for what comes later
         if end == self.n_known(i):
             self.n_made[i] += 1
 
     def _write(self, block: int, key: object, first: int, last: int) -> None:
-        size = self.run.setup.block_size
         whose, n_held = self.holds.get(block, (None, 0))
+        if whose != key:
+            self._lose(block)
         goes_on = whose == key and first <= n_held
-        if n_held == size and whose != key:
-            self.full[whose].discard(block)
-            self.lost.add(whose[1] if whose and whose[0] == "hash" else None)
         if not goes_on and first:
             key = None  # the beginning of this block is somebody else's
         self.holds[block] = (key, max(last, n_held) if goes_on else last)
-        if self.holds[block][1] == size and not (whose == key and n_held == size):
+        if key and self.holds[block][1] == self.run.setup.block_size:
             self.full.setdefault(key, set()).add(block)
-            self.lost.discard(key[1] if key and key[0] == "hash" else None)
+            self.lost.discard(key)
+
+    def _lose(self, block: int) -> None:
+        key, _ = self.holds.pop(block, (None, 0))
+        if block in self.full.get(key, ()):
+            self.full[key].discard(block)
+            self.lost.add(key)
 
 
 def replay_card(run: Run) -> Iterator[tuple[int, Event, CardState]]:

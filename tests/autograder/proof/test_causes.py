@@ -15,14 +15,6 @@ from tests.known.throughput.answers import TIMES, table
 
 ONE_WITHOUT_BATCH_ONE_IN_MS = table(rates={1: 1 / TIMES[1], 4: 0.016 / TIMES[4]})
 NEIGHBOURS = [
-    ("batching", "BucketQueue", "self._buckets[i][0][0]", "-len(self._buckets[i])",
-     "Each time the bucket is the fullest", "longest prompts"),
-    ("batching", "BucketQueue", 'request["input_length"] //', '(request["input_length"] + 1) //',
-     "expected two batches, got one batch.", "nearest bucket"),
-    ("batching", "padding_waste", "[list(batch) for batch in batches]",
-     "[list(batch) for batch in batches][:1]", "got", "worst batch"),
-    ("batching", "has_prefill_requests", "any(state in", "1 < sum(state in",
-     "expected True, got False", "no request at all"),
     ("speculative", "distribution", "[..., top_k:] = 0", "[..., top_k:] = -torch.inf",
      "got nan", "`exp` gives infinity"),
     ("speculative", "distribution", "largest) / temperature", "largest) / max(temperature, 1)",

@@ -29,7 +29,7 @@ EXCEPT = {
     r"block_hashes len\(tokens\)": "checks play beginnings of these tokens, none among them",
     r"\w+Cache (len\(.*\)|capacity|n_tokens|chunks\[\]|n_blocks|n_operations)":
         "a life of several steps; checks play one block, a full cache and an empty one",
-    r"(does_fit|transfer_s|Request) (size|in_memory\[\]|n_tokens|max_length)": "tokens of a prompt",
+    r"(does_fit|Request) (size|in_memory\[\]|max_length)": "tokens of a prompt",
     r"(autoregressive|speculative) (draft|gammas\[\]|changes.*)": "no draft; one change each",
     r"(Request|Bucket)Queue len\(.*\)": "several wait; checks take all, and ask an empty queue",
     r"distribution logits\[\]": "any number",

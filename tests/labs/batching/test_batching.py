@@ -1,9 +1,6 @@
-"""Requests, predicates, queues and metrics by hand values; both loops on a run done by hand."""
+"""Requests, queues and metrics by hand values; both loops on a run done by hand."""
 
 from __future__ import annotations
-
-from itertools import combinations
-from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -12,23 +9,17 @@ from hypothesis import strategies as st
 from labkit import batching
 from labkit.batching import (
     STATES,
-    BucketQueue,
     DecodeLoop,
     PrefillLoop,
     Request,
     RequestQueue,
     does_fit,
-    goodput,
-    has_decode_requests,
-    has_prefill_requests,
-    latencies,
-    padding_waste,
-    transfer_s,
 )
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.labs.batching.checks.answers import KINDS, SETTINGS
 from labkit.labs.batching.driver import serve
+from labkit.labs.batching.metrics import goodput, latencies, padding_waste, transfer_s
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 EOS = 9
@@ -91,14 +82,6 @@ def test_a_request_goes_through_its_states_once():
         seen.append(request.state)
     request.add_token(3, EOS)
     assert [*seen, request.state] == list(STATES)
-
-
-def test_predicates_hold_for_every_set_of_states():
-    for n in range(5):
-        for states in combinations(STATES, n):
-            assert has_prefill_requests(states) == bool({"queued", "prefill"} & set(states))
-            assert has_decode_requests(states) == bool(set(states) - {"done"})
-            assert has_decode_requests(iter(states)) == has_decode_requests(states)
 
 
 @pytest.mark.parametrize(
@@ -170,44 +153,6 @@ def test_a_queue_is_like_a_list_searched_from_its_beginning(life):
             waiting.remove(found[0])
         assert len(queue) == len(waiting)
     assert drained(queue) == waiting
-
-
-def bucketed(width, *lengths):
-    queue = BucketQueue(width)
-    for i, length in enumerate(lengths):
-        queue.add(fields(i, length))
-    return queue
-
-
-def ids(batch):
-    return [request["id"] for request in batch]
-
-
-def test_a_bucket_holds_lengths_from_its_lower_edge_to_below_the_next():
-    queue = bucketed(8, 7, 8, 15, 16, 1, 9)
-    assert [ids(queue.take(9)) for _ in range(4)] == [[0, 4], [1, 2, 5], [3], []]
-
-
-def test_the_bucket_of_the_oldest_is_next_and_the_rest_of_a_bucket_keeps_its_place():
-    queue = bucketed(10, 5, 25, 6, 26, 7)
-    assert ids(queue.take(2)) == [0, 2]
-    assert ids(queue.take(1)) == [1]
-    queue.add(fields(5, 4))
-    assert ids(queue.take(2)) == [3]
-    assert (ids(queue.take(2)), len(queue)) == ([4, 5], 0)
-    assert queue.take(2) == []
-
-
-@given(st.lists(st.integers(1, 60), max_size=30), st.integers(1, 20), st.integers(1, 4))
-def test_no_length_starves(lengths, width, n_most):
-    queue, waiting = bucketed(width, *lengths), dict(enumerate(lengths))
-    while waiting:
-        assert len(queue) == len(waiting)
-        batch = ids(queue.take(n_most))
-        bucket = waiting[min(waiting)] // width
-        like = [i for i, length in waiting.items() if length // width == bucket]
-        assert batch == like[:n_most]
-        waiting = {i: length for i, length in waiting.items() if i not in batch}
 
 
 SERVED = [(0.5, 0.1), (1.0, 0.2), (1.5, 0.1), (0.5, 0.3), (2.0, 0.5)]
@@ -308,45 +253,3 @@ def test_what_only_hidden_cases_can_judge_is_neither_right_nor_wrong_here(cell, 
         play_check(one, local_student({cell: answer}), OPEN_CASES[cell]) for one in CHECKS[cell]
     ]
     assert {finding.status for finding in findings} == {"read"}
-
-
-SAID = {
-    "goodput": (
-        "goodput",
-        lambda served, first_s, further_s, seconds: sum(a <= first_s for a, _ in served) / seconds,
-        "Only the limit of TTFT was checked.",
-    ),
-    "padding_waste": (
-        "padding_waste",
-        lambda batches: fmean([1 - sum(b) / max(b) / len(b) for b in batches] or [0]),
-        "That is the mean of the batches' shares",
-    ),
-    "transfer_s": (
-        "transfer_s",
-        lambda n, per_token, bandwidth, latency: n * (latency + per_token / bandwidth),
-        "Add it once, not for each token.",
-    ),
-}
-
-
-@pytest.mark.parametrize("title", SAID)
-def test_a_cause_is_named_where_its_number_is_given(title):
-    exercise, answer, words = SAID[title]
-    student = local_student({exercise: answer})
-    found = [play_check(one, student, OPEN_CASES[exercise]).message for one in CHECKS[exercise]]
-    assert any(words in message for message in found), found
-
-
-INVERTED = {
-    "has_prefill_requests": lambda states: not any(s not in ("decode", "done") for s in states),
-    "has_decode_requests": lambda states: not any(state != "done" for state in states),
-}
-
-
-@pytest.mark.parametrize("exercise", INVERTED)
-def test_the_predicate_with_one_not_too_many_is_named(exercise):
-    student = local_student(INVERTED)
-    for check in CHECKS[exercise]:
-        finding = play_check(check, student, OPEN_CASES[exercise])
-        assert finding.status == "failed"
-        assert "Return the opposite" in finding.message

@@ -7,7 +7,7 @@ import pytest
 from labkit.batching import DecodeLoop, PrefillLoop
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
-from labkit.labs.batching.metrics import Formulas, Spread, summarize
+from labkit.labs.batching.metrics import Spread, summarize
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 SETUP = Setup(decode_batch=4)
@@ -183,18 +183,6 @@ def test_only_the_log_and_what_was_asked_for_are_read():
 def test_a_finish_without_any_token_is_not_served():
     run = trace([Job(0, 5)], at_prefill(0.0, "finish", (0,)))
     assert summarize(run).n_served == 0
-
-
-def test_a_notebooks_own_formulas_are_used():
-    formulas = Formulas(
-        latencies=lambda arrival_s, times_s: (arrival_s, len(times_s)),
-        goodput=lambda served, ttft_s, tpot_s, seconds: (sorted(served), ttft_s, tpot_s, seconds),
-        padding_waste=lambda batches: list(batches),
-    )
-    found = summarize(two_padded_together(), (8.0, 9.0), formulas)
-    assert (found.ttft_s.mean, found.tpot_s.mean) == (0.0, 3.0)
-    assert found.goodput == ([(0.0, 2), (0.0, 4)], 8.0, 9.0, 5.0)
-    assert found.padding_waste == [[6, 2]]
 
 
 def test_the_table_is_readable():

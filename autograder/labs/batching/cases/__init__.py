@@ -6,7 +6,6 @@ from autograder.labs.batching.cases.cards import card_cases
 from autograder.labs.batching.cases.loops import loop_cases, one_ends_at_once
 from labkit.checks.answers import AnswerCase
 from labkit.labs.batching.checks.answers import SETTINGS
-from labkit.labs.batching.checks.buckets import BucketCase
 from labkit.labs.batching.checks.queues import QueueCase
 from labkit.labs.batching.checks.requests import RequestCase
 from labkit.labs.batching.metrics import harmonic
@@ -32,7 +31,6 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
         **loop_cases(rng),
         "Request": _requests(rng),
         "RequestQueue": [_queue(rng, 6), _queue(rng, rng.randint(7, 9))],
-        "BucketQueue": _buckets(rng),
         "which_batching": [AnswerCase("which_batching", RIGHT_KINDS)],
         "engine_parts": [AnswerCase("engine_parts", RIGHT_PARTS)],
         "predicted_ratio": [AnswerCase("predicted_ratio", RIGHT_RATIOS)],
@@ -85,34 +83,3 @@ def _queue(rng: random.Random, n: int) -> QueueCase:
     while sorted(ids) in (ids, ids[::-1]) or sorted(lengths) in (lengths, lengths[::-1]):
         ids, lengths = rng.sample(ids, n), rng.sample(lengths, n)
     return QueueCase(tuple(zip(ids, lengths, strict=True)))
-
-
-def _buckets(rng: random.Random) -> list[BucketCase]:
-    width = rng.randrange(12, 60)
-    edges = [i * width + where for i in (1, 2, 3) for where in (0, 1, width - 1)]
-    edges += [1, width - 1, 64 * width, 80 * width]
-
-    def within(i: int) -> int:
-        return i * width + rng.randrange(width // 3, width // 2)
-
-    oldest, fullest, shortest = rng.choice((4, 5, 6)), 7, 1
-    middle = [oldest, fullest, fullest, shortest]
-    while middle.index(oldest) < middle.index(shortest):
-        rng.shuffle(middle)
-    many = [within(i) for i in (oldest, *middle, fullest)]
-    one = rng.sample(range(3 * width + 1, 3 * width + width // 2), 5)
-    while one in (sorted(one), sorted(one)[::-1]):
-        rng.shuffle(one)
-    common, n_more = rng.choice((3, 4)), 16
-    turns = rng.choice(((2, 2, 3, 3), (5, 5, 4, 4)))
-    return [
-        BucketCase("edges", width, tuple(rng.sample(edges, len(edges)))),
-        BucketCase("edges", 1, (3, 2, 3, 1, 2)),
-        BucketCase("many", width, tuple(many)),
-        BucketCase("turns", width, tuple(map(within, turns))),
-        BucketCase("one", width, tuple(one)),
-        *(
-            BucketCase("rare", width, tuple(within(i) for i in (common, rare, *[common] * n_more)))
-            for rare in (1, 6)
-        ),
-    ]

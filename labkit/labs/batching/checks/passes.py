@@ -146,13 +146,20 @@ def _after(event: Event, state: CardState) -> tuple[dict[int, int], dict[int, in
     return ends, {i: len(each) for i, each in tables.items()}, state.run.setup.n_blocks - len(taken)
 
 
+def _is_late(event: Event, state: CardState, i: int) -> bool:
+    """Whether a request could have begun in this pass, with its whole prompt and all its blocks."""
+    left = state.run.setup.budget - event.tokens
+    first = _can_begin(state, {*event.ids}, _after(event, state)[2], reserves=True)
+    return i == first and state.n_known(i) <= left and not state.n_preempted
+
+
 @_rule("joins", "pass", hint="Let the oldest begin while others run, in the next pass.", weight=3,
        gate=True)  # fmt: skip
 def who_fits_begins_in_the_next_pass(event: Event, state: CardState) -> Faults:
     """The oldest begins as soon as slot, budget and blocks allow its whole prompt."""
-    left = state.run.setup.budget - event.tokens
-    i = _can_begin(state, {*event.ids}, _after(event, state)[2], reserves=True)
-    if i is not None and state.n_known(i) <= left and not state.n_preempted:
+    i = next((i for i in state.waiting if i not in event.ids), None)
+    if i is not None and _is_late(event, state, i):
+        left = state.run.setup.budget - event.tokens
         what = f"request {i} waits, with {state.n_known(i)} tokens to compute"
         yield i, f"{what}; the pass has room for {left}, and there are a slot and blocks"
 
@@ -171,7 +178,8 @@ def passes_are_filled(event: Event, state: CardState) -> Faults:
         if end < state.n_known(i) and has_room:
             n_due = state.n_known(i) - end
             yield i, f"{left} tokens of the budget are left, and request {i} has {n_due} to compute"
-    if (i := _can_begin(state, {*event.ids}, n_free)) is not None:
+    i = _can_begin(state, {*event.ids}, n_free)
+    if i is not None and not _is_late(event, state, i):
         yield i, f"{left} tokens of the budget are left; request {i} waits, and could begin"
 
 
@@ -273,10 +281,11 @@ def nobody_writes_into_a_shared_block(event: Event, state: CardState) -> Faults:
        )  # fmt: skip
 def known_prefixes_are_not_computed_again(event: Event, state: CardState) -> Faults:
     """A request that begins uses the full blocks of its prompt that the card still holds."""
-    taken = {block for piece in event.pieces for block in state.written(piece)}
+    size = state.run.setup.block_size
+    taken = {block for piece in event.pieces for block in piece.blocks[piece.start // size :]}
     for piece in event.pieces:
         n_hits = state.n_hits(piece.id, taken) if piece.id not in state.running else 0
-        n = n_hits * state.run.setup.block_size
+        n = n_hits * size
         if piece.start < n:
             what = f"request {piece.id} begins at position {piece.start}"
             yield piece.id, f"{what}, and blocks of the card hold its first {n} tokens"
