@@ -248,11 +248,8 @@ def play_check(
         try:
             if (second := _play(check, student, case, right)) is not None:
                 first, own = second
-                stop = ""
-                if isinstance(first, StudentError):
-                    raised_by(student).append(first)
-                    first, stop = _raised(first), first.stop
-                failed = Finding.failed(check, first, _place_of(case, hidden), i, stop)
+                first = first if isinstance(first, Wrong) else _raised(first)
+                failed = Finding.failed(check, first, _place_of(case, hidden), i)
                 otherwise = passed.otherwise or shown(failed, case)
                 passed = replace(passed, otherwise=otherwise, own=passed.own | own)
         except OnlyRead as read:
@@ -285,7 +282,8 @@ def _play(
     """Play a case; where it fails, once more with right parts, or with the student's own functions.
 
     So a mistake in one of these costs nothing where it is used. Returns what failed in the first
-    play if only the second passed, and the functions that have to be wrong for that to count.
+    play if only the second passed, and the functions that have to be wrong for that to count. An
+    exception is no guess: with right parts, what raised it has its one answer.
     """
     try:
         check.play(student, case)
@@ -301,7 +299,7 @@ def _play(
             check.play(helped, case)
         except StudentError as error:
             raise own if isinstance(own, Wrong) else error from None
-        return own, frozenset(check.parts)
+        return (own, frozenset(check.parts)) if isinstance(own, Wrong) else None
     return None
 
 

@@ -196,6 +196,11 @@ def test_code_that_recognizes_a_right_part_has_one_guess(run):
     assert guessed(run, RECOGNIZES) == ["passed", "failed"]
 
 
+def test_code_that_stops_with_its_own_part_has_its_answer_with_a_right_one(run):
+    source = "def part(n): return str(n)\ndef guess(): return part(1) + 0"
+    assert guessed(run, source) == ["passed", "passed"]
+
+
 def test_a_mistake_in_a_part_costs_nothing_where_the_part_is_used(run):
     source = "def part(n): return n\ndef guess(): return part(1)"
     assert guessed(run, source, is_part_wrong=True) == ["failed", "passed"]
