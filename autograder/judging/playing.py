@@ -4,7 +4,7 @@ import traceback
 from dataclasses import dataclass
 from types import ModuleType
 
-from autograder.judging.ends import ChildDied, Overran, StudentEnded, UsedUp
+from autograder.judging.ends import FULL, ChildDied, Overfilled, Overran, StudentEnded, UsedUp
 from autograder.judging.session import Session
 from autograder.judging.steady import Changed
 from labkit.bridge.student import Student
@@ -14,6 +14,7 @@ from labkit.checks.unjudged import ENDLESS, EXITS
 
 MAX_SILENCES = 2
 VERDICTS = ("passed", "failed", "unjudged")
+NO_MEMORY = "can't allocate memory"  # says torch
 UNREADABLE = "your code returned what cannot be read"
 
 
@@ -152,6 +153,8 @@ def _play(play: Play, student: Student, broken: list[str]) -> Finding:
         finding = Finding.failed(check, Wrong(f"{UNREADABLE}: {error}", cause=UNREADABLE))
         return finding if isinstance(error, Changed) else finding.without(f": {error}")
     except Exception as error:
+        if isinstance(error, MemoryError) or NO_MEMORY in str(error):
+            raise Overfilled(FULL) from None
         broken.append(
             f"our check {check.name} broke ({in_a_line(error)}); mark {check.exercise} by hand and "
             "report this"

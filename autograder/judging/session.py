@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from autograder.intake.steps import Step
+from autograder.judging.channel import CALLBACK_SHARE
 from autograder.judging.client import ZygoteHandle
 from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
@@ -116,10 +117,14 @@ class Session:
 
     @contextmanager
     def deadline(self, exercise: str = "") -> Iterator[None]:
-        """The time that one check may take, within `in_fork`, with the names of its exercise."""
+        """The time that one check may take, within `in_fork`, with the names of its exercise.
+
+        Our own turn is charged as well, and has a limit.
+        """
         self._refuse_more()
         self._child.names_of = exercise
-        with self._child.deadline(self.limits.check_s):
+        ours = self._child.own_time.with_ours(CALLBACK_SHARE * self.limits.check_s)
+        with self._child.deadline(self.limits.check_s), ours:
             yield
 
     def is_ready_again(self) -> bool:

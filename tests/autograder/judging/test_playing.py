@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.judging.channel import CALLBACK_SHARE
+from autograder.judging.ends import FULL
 from autograder.judging.playing import Play, Playing, _settled
 from labkit.bridge.requests import value_of
 from labkit.checks.core import Check, Finding, Wrong
@@ -34,6 +36,44 @@ def test_an_exercise_that_twice_gives_no_answer_is_not_waited_for_again(run):
     assert found[4].message.endswith("in 2 earlier checks of this exercise.")
     assert len({finding.cause for finding in found[2:5]}) == 1
     assert session.spent_s < 4
+
+
+def ours(*plays):
+    """Checks that ask for `one`, each of an exercise of its own, and then do this themselves."""
+
+    def check(i, play):
+        def asks(student, case):
+            play(student.one())
+
+        return Play(Check("named", f"of_{i}", "Claim.", "", 1, lambda case: True, asks), [None])
+
+    return [check(i, play) for i, play in enumerate(plays)]
+
+
+def test_a_comparison_without_end_costs_its_check_and_is_charged(run):
+    def compares(number):
+        while number:
+            pass
+
+    session = run("def one(): return 1")
+    found = Playing(session, broken := []).play_all(ours(compares, lambda number: None))
+    assert [finding.status for finding in found] == ["failed", "passed"]
+    assert "to compare what your code returned took too long" in found[0].message
+    assert session.spent_s > CALLBACK_SHARE * session.limits.check_s
+    assert broken == []
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't allocate memory: 9 bytes")])
+def test_values_that_fill_our_memory_cost_their_check_and_are_not_our_mistake(run, error):
+    def compares(number):
+        raise error
+
+    found = Playing(run("def one(): return 1"), broken := []).play_all(
+        ours(compares, lambda number: None)
+    )
+    assert [finding.status for finding in found] == ["failed", "passed"]
+    assert FULL in found[0].message
+    assert broken == []
 
 
 CARRIERS = {  # ways from one fork to the next: a cell, how a number is put there, how it is read
