@@ -90,7 +90,7 @@ class RemoteChannel:
                 self._answer(request_id, reply, blob, callbacks, student)
                 took_s = time.process_time() - started
                 self._budget.spend(0.0, took_s)
-                self._own_time.spent_s += took_s
+                self._own_time.charge(took_s)
                 left_s -= took_s
                 if left_s < 0:
                     raise Overran("it called back for too long")

@@ -7,6 +7,8 @@
                walled: a cell ignores its interrupt        the child     (a cell: it is left out)
     UsedUp     channel: all calls of a check took too long the fork      not decided
                session: so did the whole submission        nothing       not decided
+               own_time: to compare its values does too    nothing       failed: "to compare what"
+    Overfilled walled, playing: its values fill our memory the fork      failed: "what your code"
     Tampered   channel: a frame that no honest child sends the fork      failed: "the process sent"
 
 `Child` ends what is listed (`settled` says that it has), and `Session` starts a new child if that
@@ -15,6 +17,7 @@ decided.
 """
 
 MAX_SAID_CHARS = 500
+FULL = "what your code returned does not fit into memory"
 
 
 class StudentEnded(Exception):
@@ -41,6 +44,10 @@ class Overran(StudentEnded):
 
 class UsedUp(Overran):
     """Each call came back in time, but together they took too long: the check is not decided."""
+
+
+class Overfilled(StudentEnded):
+    """The values that came take more of our memory than we have for one submission."""
 
 
 class Tampered(StudentEnded):

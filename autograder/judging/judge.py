@@ -77,6 +77,8 @@ class Judge:
         self._limits = limits
         marked = _marked_cells(master, seed)
         self._marked = [one for one in marked if not exercises or one.exercise in exercises]
+        played = {one.exercise for one in self._marked}
+        self._unplayed = frozenset(one.exercise for one in marked) - played
         self._answers = {
             name: cell.name
             for cell in master.of_kind("answer")
@@ -156,7 +158,7 @@ class Judge:
         broken: list[str] = []
         right = parts_of(self._master.topic)
         plays = [Play(check, one.cases, right) for one in self._marked for check in one.checks]
-        played = Playing(session, broken).play_all(plays)
+        played = Playing(session, broken, self._unplayed).play_all(plays)
         experiments = experiments_of(self._master.topic)
         findings = iter(_with_reason(each, session, unrun, experiments) for each in played)
         checks: list[CheckResult] = []

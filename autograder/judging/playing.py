@@ -4,7 +4,7 @@ import traceback
 from dataclasses import dataclass
 from types import ModuleType
 
-from autograder.judging.ends import ChildDied, Overran, StudentEnded, UsedUp
+from autograder.judging.ends import FULL, ChildDied, Overfilled, Overran, StudentEnded, UsedUp
 from autograder.judging.session import Session
 from autograder.judging.steady import Changed
 from labkit.bridge.student import Student
@@ -14,6 +14,7 @@ from labkit.checks.unjudged import ENDLESS, EXITS
 
 MAX_SILENCES = 2
 VERDICTS = ("passed", "failed", "unjudged")
+NO_MEMORY = "can't allocate memory"  # says torch
 UNREADABLE = "your code returned what cannot be read"
 
 
@@ -29,12 +30,16 @@ class Play:
 class Playing:
     """The checks of one submission, played in forks. broken: takes reports of our own mistakes.
 
-    An exercise that gave no answer in time in two checks is not asked again.
+    unplayed: exercises that are not judged this time. An exercise that gave no answer in time in
+    two checks is not asked again.
     """
 
-    def __init__(self, session: Session, broken: list[str]) -> None:
+    def __init__(
+        self, session: Session, broken: list[str], unplayed: frozenset[str] = frozenset()
+    ) -> None:
         self._session = session
         self._broken = broken
+        self._unplayed = unplayed
         self._silences: dict[str, list[str]] = {}  # by exercise
 
     def play_all(self, plays: list[Play]) -> list[Finding]:
@@ -60,7 +65,7 @@ class Playing:
                 if _earned(again) >= _earned(first):
                     for i, finding in zip(places, again, strict=True):
                         findings[i] = finding
-        return _settled(findings)
+        return _settled(findings, self._unplayed)
 
     def _each_alone(self, plays: list[Play], first: list[Finding]) -> list[Finding]:
         """Each check in a fork of its own. What has no time left, or no verdict, fails as before.
@@ -116,12 +121,16 @@ def _earned(findings: list[Finding]) -> float:
     return sum(share_of_points(findings, 1.0))
 
 
-def _settled(findings: list[Finding]) -> list[Finding]:
-    """Answers that are right by the student's own functions alone count if one of these is wrong.
+def _settled(findings: list[Finding], unplayed: frozenset[str]) -> list[Finding]:
+    """What passed in a second play alone counts if a function is wrong that the first one used.
 
-    So a mistake in a function costs once, and no function can be written for a wrong answer.
+    So a mistake in a function costs once. Code that recognizes the second play, and an answer for
+    which a wrong function was written, have one guess. A function that is right in a second play
+    alone may be wrong for all that use it, and so may one of the `unplayed`.
     """
-    wrong = {finding.check.exercise for finding in findings if not finding.passed}
+    wrong = unplayed | {finding.check.exercise for finding in findings if not finding.passed}
+    while more := {one.check.exercise for one in findings if one.own & wrong} - wrong:
+        wrong |= more
     return [
         finding.otherwise if finding.otherwise and not finding.own & wrong else finding
         for finding in findings
@@ -144,6 +153,8 @@ def _play(play: Play, student: Student, broken: list[str]) -> Finding:
         finding = Finding.failed(check, Wrong(f"{UNREADABLE}: {error}", cause=UNREADABLE))
         return finding if isinstance(error, Changed) else finding.without(f": {error}")
     except Exception as error:
+        if isinstance(error, MemoryError) or NO_MEMORY in str(error):
+            raise Overfilled(FULL) from None
         broken.append(
             f"our check {check.name} broke ({in_a_line(error)}); mark {check.exercise} by hand and "
             "report this"

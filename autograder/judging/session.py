@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from autograder.intake.steps import Step
+from autograder.judging.channel import CALLBACK_SHARE
 from autograder.judging.client import ZygoteHandle
 from autograder.judging.ends import StudentEnded, UsedUp
 from autograder.judging.jobs import Limits
@@ -20,6 +21,7 @@ from autograder.judging.reasons import error_of, needed_by_answers, why_unbound
 from autograder.judging.steady import SteadyChannel
 from autograder.judging.walled import CellResult, Child
 from labkit.bridge.student import Student
+from labkit.checks.names import bound_names
 
 T = TypeVar("T")
 MAX_RESTARTS = 8
@@ -96,7 +98,8 @@ class Session:
         self._refuse_more()
         try:
             with self._child.forked():
-                return play(Student(SteadyChannel(self._child, self._seen, self._words)))
+                channel = SteadyChannel(self._child, self._seen, self._words)
+                return play(Student(channel, self._text_of))
         finally:
             if not self._child.alive:
                 self._restart(len(self.steps))
@@ -106,12 +109,22 @@ class Session:
         texts = (data.decode(errors="replace") for data in self.files.values())
         return OwnWords([*(step.source for step in self.steps), *texts])
 
+    def _text_of(self, name: str) -> str:
+        """The cell that defines a name, of those that ran before its exercise was judged."""
+        last = next((n for n, step in enumerate(self.steps) if name in step.keeps), None)
+        ran = self.steps if last is None else self.steps[: last + 1]
+        return next((s.source for s in reversed(ran) if name in bound_names(s.source)), "")
+
     @contextmanager
     def deadline(self, exercise: str = "") -> Iterator[None]:
-        """The time that one check may take, within `in_fork`, with the names of its exercise."""
+        """The time that one check may take, within `in_fork`, with the names of its exercise.
+
+        Our own turn is charged as well, and has a limit.
+        """
         self._refuse_more()
         self._child.names_of = exercise
-        with self._child.deadline(self.limits.check_s):
+        ours = self._child.own_time.with_ours(CALLBACK_SHARE * self.limits.check_s)
+        with self._child.deadline(self.limits.check_s), ours:
             yield
 
     def is_ready_again(self) -> bool:

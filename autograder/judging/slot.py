@@ -23,6 +23,7 @@ from autograder.judging.jobs import SlotSettings, unpack_submission
 from autograder.judging.judge import Judge
 from autograder.judging.start.keepers import Keeper
 from autograder.judging.wall import ChildSettings, confine_judge
+from autograder.judging.wall.limits import bound_memory
 from labkit.checks.core import names_of_check_modules
 
 PRELOAD = ("numpy", "torch", "matplotlib.pyplot")
@@ -58,6 +59,7 @@ def serve_slot(lines: TextIO, keeper: Keeper) -> None:
     judge, zygote = start_judge(settings, keeper)
     if settings.cpu is not None:  # from here on: what the two import needs a processor each
         os.sched_setaffinity(0, {settings.cpu})
+    bound_memory(settings.memory_mb)  # what a student's process sends is decoded here
     if settings.rung != "none":
         confine_judge(read_only=[Path("/")])
     gc.collect()

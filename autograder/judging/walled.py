@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 
 from autograder.judging.channel import Budget, RemoteChannel, clean_text
 from autograder.judging.control import Ending, ZygoteError, ZygoteProcess, in_words
-from autograder.judging.ends import ChildDied, ForkDied, Overran, StudentEnded
+from autograder.judging.ends import FULL, ChildDied, ForkDied, Overfilled, Overran, StudentEnded
 from autograder.judging.outputs import clean_outputs, n_chars_of
 from autograder.judging.own_time import OwnTime
 from autograder.judging.timed_socket import OtherSpoke
@@ -211,14 +211,15 @@ class Child:
             self._ended = self._end_fork(kill=False) if self._fork else self._report_death()
             self._ended.settled = True
             raise self._ended from None
-        except StudentEnded as ended:
+        except (StudentEnded, MemoryError) as error:
+            ended = error if isinstance(error, StudentEnded) else Overfilled(FULL)
             if not ended.settled:
                 self._ended, ended.settled = ended, True
                 if self._fork:
                     self._end_fork()
                 else:
                     self.kill()
-            raise
+            raise ended from None
 
     def _report_death(self) -> ChildDied:
         if self._process.ending(self._number, _END_S) is None:

@@ -23,7 +23,7 @@ class Helped(Student):
     """
 
     def __init__(self, student: Student, parts: Mapping[str, Callable[..., Any]]) -> None:
-        super().__init__(student._channel)
+        super().__init__(student._channel, student._text_of)
         self._raised = student._raised
         self._parts = {name: self._part(part) for name, part in parts.items()}
         self._drawing = {name: p for name, p in parts.items() if "rng" in signature(p).parameters}

@@ -145,8 +145,10 @@ class Student:
     student's code raises.
     """
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, text_of: Callable[[str], str] = lambda name: "") -> None:
+        """text_of: the source text of the cell that defines a name, "" where it is not known."""
         self._channel = channel
+        self._text_of = text_of
         self._played: dict[Hashable, tuple[Any, Exception | None, list[StudentError]]] = {}
         self._raised: list[StudentError] = []
         self._named: set[str] = set()
@@ -241,6 +243,11 @@ class Student:
         if type(index) is not int or not isinstance(kind, str):
             raise WireError("not a handle")
         return Proxy(self, {"$handle": index}, kind if _is_name(kind) else "object")
+
+
+def text_of(student: Student, name: str) -> str:
+    """The source text of the cell that defines a name, as it was handed in; "" in a notebook."""
+    return student._text_of(name)
 
 
 def named_in(student: Student) -> set[str]:

@@ -72,9 +72,9 @@ class Finding:
     message: all of it, for the student; cause, expected and got: the parts of what is wrong; case:
     the place of the case that failed, -1 if there is none. stop: where the student's code raised,
     "" if it did not. share: of the exercise's points, what it can earn at most. shown: the message
-    without what the student's code said of a hidden case, "" if it said nothing. otherwise: for an
-    answer that is right by the student's own functions alone, the finding by the right ones; own:
-    those functions.
+    without what the student's code said of a hidden case, "" if it said nothing. otherwise: the
+    finding of the first play, for what passed in the second alone; own: the functions of which one
+    has to be wrong for the second to count.
     """
 
     check: Check
@@ -246,11 +246,12 @@ def play_check(
     passed = Finding(check, "passed")
     for i, case in applicable:
         try:
-            if (by_right := _play(check, student, case, right)) is not None:
-                wrong = by_right if isinstance(by_right, Wrong) else _raised(by_right)
-                otherwise = Finding.failed(check, wrong, _place_of(case, hidden), i)
-                own = frozenset(named_in(student))
-                passed = replace(passed, otherwise=passed.otherwise or otherwise, own=own)
+            if (second := _play(check, student, case, right)) is not None:
+                first, own = second
+                first = first if isinstance(first, Wrong) else _raised(first)
+                failed = Finding.failed(check, first, _place_of(case, hidden), i)
+                otherwise = passed.otherwise or shown(failed, case)
+                passed = replace(passed, otherwise=otherwise, own=passed.own | own)
         except OnlyRead as read:
             return Finding(check, "read", str(read))
         except Unfinished as unfinished:
@@ -275,18 +276,21 @@ def play_check(
     return passed
 
 
-def _play(check: Check, student: Student, case: Any, right: Any) -> Wrong | StudentError | None:
-    """Play a case; where it fails, once more with right parts, and only that counts.
+def _play(
+    check: Check, student: Student, case: Any, right: Any
+) -> tuple[Wrong | StudentError, frozenset[str]] | None:
+    """Play a case; where it fails, once more with right parts, or with the student's own functions.
 
-    An answer that fails is played once more with the student's own functions: a mistake in one of
-    them costs nothing where it is used. Returns what was wrong by the right ones.
+    So a mistake in one of these costs nothing where it is used. Returns what failed in the first
+    play if only the second passed, and the functions that have to be wrong for that to count. An
+    exception is no guess: with right parts, what raised it has its one answer.
     """
     try:
         check.play(student, case)
     except (Wrong, StudentError) as own:
         if (again := getattr(case, "by_own_functions", None)) is not None:
             _play_again(check, student, again, own)
-            return own
+            return own, frozenset(named_in(student))
         if right is None or not check.parts:
             raise
         parts = {name: getattr(right, name) for name in check.parts}
@@ -295,6 +299,7 @@ def _play(check: Check, student: Student, case: Any, right: Any) -> Wrong | Stud
             check.play(helped, case)
         except StudentError as error:
             raise own if isinstance(own, Wrong) else error from None
+        return (own, frozenset(check.parts)) if isinstance(own, Wrong) else None
     return None
 
 

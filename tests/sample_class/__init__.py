@@ -13,7 +13,8 @@ from tests.known import HERE as KNOWN
 KINDS = (
     *("autograder.practice.honest", "autograder.practice.clumsy", "autograder.practice.dialects"),
     *(f"tests.sample_class.{name}" for name in ("variants", "deliveries", "pages", "forging")),
-    *(f"tests.sample_class.{name}" for name in ("measuring", "traces", "stealing", "breaking")),
+    *(f"tests.sample_class.{name}" for name in ("guessing", "measuring", "traces")),
+    *(f"tests.sample_class.{name}" for name in ("stealing", "breaking")),
 )
 
 

@@ -27,10 +27,16 @@ def apply(settings: ChildSettings, n_running: int = 0) -> None:
     _limit(resource.RLIMIT_NOFILE, settings.n_open_files)
     _limit(resource.RLIMIT_NPROC, n_running + settings.n_processes)
     _limit(resource.RLIMIT_CPU, settings.cpu_s, settings.cpu_s + _CPU_GRACE_S)
+    bound_memory(settings.memory_mb)
     if sys.platform == "linux":
-        _limit(resource.RLIMIT_AS, _mapped_bytes() + (settings.memory_mb << 20))
         _limit(resource.RLIMIT_MSGQUEUE, 0)
         _limit(resource.RLIMIT_MEMLOCK, 0)
+
+
+def bound_memory(megabytes: int) -> None:
+    """Let this process map no more than so much beyond what it has: then a MemoryError comes."""
+    if sys.platform == "linux":
+        _limit(resource.RLIMIT_AS, _mapped_bytes() + (megabytes << 20))
 
 
 def n_processes_of(uid: int) -> int:

@@ -3,6 +3,8 @@
 import json
 import socket
 import struct
+import subprocess
+import sys
 import threading
 from contextlib import closing
 
@@ -69,3 +71,10 @@ def test_callbacks_that_go_on_after_the_verdict_end(converse):
 def test_a_callback_that_names_nothing_ends_the_process(converse, callback):
     with pytest.raises(Tampered, match="unreadable callback"):
         converse(callback)
+
+
+def test_our_memory_for_what_comes_is_bounded():
+    fills = "from autograder.judging.wall.limits import bound_memory; bound_memory(64); "
+    fills += "values = [bytes(8 << 20) for _ in range(64)]"
+    ended = subprocess.run([sys.executable, "-c", fills], capture_output=True, text=True)
+    assert ended.stderr.splitlines()[-1] == "MemoryError"

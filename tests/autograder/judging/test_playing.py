@@ -1,7 +1,12 @@
 """Checks are played in forks: none at another's cost, none with what another has left."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
+from autograder.judging.channel import CALLBACK_SHARE
+from autograder.judging.ends import FULL
 from autograder.judging.playing import Play, Playing, _settled
 from labkit.bridge.requests import value_of
 from labkit.checks.core import Check, Finding, Wrong
@@ -31,6 +36,44 @@ def test_an_exercise_that_twice_gives_no_answer_is_not_waited_for_again(run):
     assert found[4].message.endswith("in 2 earlier checks of this exercise.")
     assert len({finding.cause for finding in found[2:5]}) == 1
     assert session.spent_s < 4
+
+
+def ours(*plays):
+    """Checks that ask for `one`, each of an exercise of its own, and then do this themselves."""
+
+    def check(i, play):
+        def asks(student, case):
+            play(student.one())
+
+        return Play(Check("named", f"of_{i}", "Claim.", "", 1, lambda case: True, asks), [None])
+
+    return [check(i, play) for i, play in enumerate(plays)]
+
+
+def test_a_comparison_without_end_costs_its_check_and_is_charged(run):
+    def compares(number):
+        while number:
+            pass
+
+    session = run("def one(): return 1")
+    found = Playing(session, broken := []).play_all(ours(compares, lambda number: None))
+    assert [finding.status for finding in found] == ["failed", "passed"]
+    assert "to compare what your code returned took too long" in found[0].message
+    assert session.spent_s > CALLBACK_SHARE * session.limits.check_s
+    assert broken == []
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't allocate memory: 9 bytes")])
+def test_values_that_fill_our_memory_cost_their_check_and_are_not_our_mistake(run, error):
+    def compares(number):
+        raise error
+
+    found = Playing(run("def one(): return 1"), broken := []).play_all(
+        ours(compares, lambda number: None)
+    )
+    assert [finding.status for finding in found] == ["failed", "passed"]
+    assert FULL in found[0].message
+    assert broken == []
 
 
 CARRIERS = {  # ways from one fork to the next: a cell, how a number is put there, how it is read
@@ -158,4 +201,62 @@ def test_own_functions_make_an_answer_right_only_if_one_of_them_is_wrong(is_wron
         Finding(check("asked"), "failed" if is_wrong else "passed"),
         Finding(check("unasked"), "failed"),
     ]
-    assert _settled([*others, own])[-1] == (own if is_wrong else by_right)
+    assert _settled([*others, own], frozenset())[-1] == (own if is_wrong else by_right)
+
+
+RECOGNIZES = """
+def part(n): return n + 1
+part_of_mine = part
+def guess(): return 1 if part is part_of_mine else 2
+"""
+
+
+def guessed(run, source, is_part_wrong=False, **more):
+    """The status of two checks: of `part`, and of `guess`, which uses it and wants the number 2."""
+
+    def holds(student, case):
+        if is_part_wrong:
+            raise Wrong("another number")
+
+    def wants_two(student, case):
+        if student.guess() != 2:
+            raise Wrong("another number")
+
+    part = Check("holds", "part", "Claim.", "", 1, lambda case: True, holds)
+    guess = Check(
+        "wants_two", "guess", "Claim.", "", 1, lambda case: True, wants_two, False, ("part",)
+    )
+    right = SimpleNamespace(part=lambda n: n + 1)
+    played = [each for each in (part, guess) if each.exercise not in more.get("unplayed", ())]
+    found = Playing(run(source), [], **more).play_all([Play(one, [None], right) for one in played])
+    return [finding.status for finding in found]
+
+
+def test_code_that_recognizes_a_right_part_has_one_guess(run):
+    assert guessed(run, RECOGNIZES) == ["passed", "failed"]
+
+
+def test_code_that_stops_with_its_own_part_has_its_answer_with_a_right_one(run):
+    source = "def part(n): return str(n)\ndef guess(): return part(1) + 0"
+    assert guessed(run, source) == ["passed", "passed"]
+
+
+def test_a_mistake_in_a_part_costs_nothing_where_the_part_is_used(run):
+    source = "def part(n): return n\ndef guess(): return part(1)"
+    assert guessed(run, source, is_part_wrong=True) == ["failed", "passed"]
+    assert guessed(run, source, unplayed=frozenset({"part"})) == ["passed"]
+
+
+def test_a_part_that_is_right_with_right_parts_alone_may_be_wrong_for_others():
+    def found(exercise, status, *own):
+        one = Finding(Check("holds", exercise, "Claim.", "", 1, lambda case: True, None), status)
+        return (
+            replace(one, otherwise=replace(one, status="failed"), own=frozenset(own))
+            if own
+            else one
+        )
+
+    chain = [found("last", "passed", "middle"), found("middle", "passed", "first")]
+    for status in ("passed", "failed"):
+        settled = _settled([*chain, found("first", status)], frozenset())
+        assert {one.passed for one in settled[:2]} == {status == "failed"}
