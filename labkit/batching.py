@@ -95,10 +95,10 @@ class RequestQueue:
 
 
 class PrefillLoop:
-    """Computes prompts in batches of similar length; saves them for decode.
+    """Computes prompts in batches of at most `budget` tokens; saves them for decode.
 
     step(server) is called again and again. The server has these numbers:
-    capacity, max_batch, tolerance, max_length, eos, decode_capacity, and
+    capacity, max_batch, budget, max_length, eos, decode_capacity, and
     storage (None without a limit). The last two only help to decide what to
     refuse. Its functions: arrivals(), free_tokens(), storage_room(),
     run_prefill(ids), save_kv(id), free_kv(id), finish(id), refuse(id, reason).
@@ -138,26 +138,22 @@ class PrefillLoop:
         return "too large" if any(size > room for size, room in rooms) else ""
 
     def _next_batch(self, server: Any) -> list[Request]:
-        """The oldest request that fits, and later ones of a similar length."""
+        """The oldest request that fits, and later ones that fit beside it."""
         room, stored = server.free_tokens(), server.storage_room()
-        stored = float("inf") if stored is None else stored
+        room = room if stored is None else min(room, stored)
         batch: list[Request] = []
-        in_batch: list[int] = []
+        n_tokens = 0
 
         def fits(request: Request) -> bool:
-            if request.input_length > stored:
-                return False
-            lengths = [*in_batch, request.input_length]
-            alike = max(lengths) - min(lengths) <= server.tolerance
-            return alike and max(lengths) * len(lengths) <= room
+            n = n_tokens + request.input_length
+            return n <= room and (not batch or n <= server.budget)
 
         while len(batch) < server.max_batch:
             request = self.waiting.constrained_get(fits, LOOK_AHEAD)
             if request is None:
                 break
             batch.append(request)
-            in_batch.append(request.input_length)
-            stored -= request.input_length
+            n_tokens += request.input_length
         return batch
 
 

@@ -12,7 +12,7 @@ from labkit.labs.batching.workload import Job, Setup
 PREFILL, DECODE, CARD = "prefill server", "decode server", "card"
 WORDS = {  # what happened, in plain words
     "ready": "can be taken: {ids}",
-    "prefill": "prefill of {ids}, {tokens:,} tokens with padding",
+    "prefill": "prefill of {ids}, {tokens:,} tokens",
     "save": "KV cache of {ids} saved, {tokens:,} tokens",
     "free": "memory of {ids} freed",
     "load": "KV cache of {ids} loaded, {tokens:,} tokens reserved",

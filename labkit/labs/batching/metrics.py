@@ -95,8 +95,8 @@ class Spread:
 class Summary:
     """A whole run. Rates are per second of the whole run, sizes in tokens.
 
-    seconds: until the last thing ended. padding_waste: the part of the computed prompt tokens that
-    is padding. n_steps: decode steps; least_steps: their lower bound.
+    seconds: until the last thing ended. prefill_tokens: the mean number of tokens of a prefill
+    batch. n_steps: decode steps; least_steps: their lower bound.
     occupancy: mean part of the decode slots that is taken in a step. prefill_idle_s, decode_idle_s:
     seconds of the run in which a server computed nothing. prefill_peak, store_peak, decode_peak:
     the most KV cache that was reserved at one time.
@@ -113,7 +113,7 @@ class Summary:
     tpot_s: Spread
     goodput: float
     limits_s: tuple[float, float] | None
-    padding_waste: float
+    prefill_tokens: float
     n_steps: int
     least_steps: int
     occupancy: float
@@ -139,7 +139,8 @@ class Summary:
             "throughput": f"{self.tokens_per_s:.4g} tokens/s, {self.requests_per_s:.4g} requests/s",
             "TTFT": str(self.ttft_s),
             "TPOT": str(self.tpot_s),
-            "prefill": f"{self.padding_waste:.1%} padding, idle for {self.prefill_idle_s:.4g} s",
+            "prefill": f"{self.prefill_tokens:.4g} tokens per batch, "
+            f"idle for {self.prefill_idle_s:.4g} s",
             "decode": f"{self.n_steps:,} steps (at least {self.least_steps:,}), "
             f"{self.occupancy:.1%} of the slots taken, idle for {self.decode_idle_s:.4g} s",
             "KV peaks": f"prefill {self.prefill_peak:,}, store {self.store_peak:,}, "
@@ -159,7 +160,7 @@ def summarize(run: Run, limits_s: tuple[float, float] | None = None) -> Summary:
     n_tokens, seconds = sum(len(times[job.id]) for job in served), run.makespan_s
     waited = [latencies(job.arrival_s, times[job.id]) for job in served]
     good = goodput(waited, *limits_s, seconds) if limits_s and seconds else 0.0
-    batches = [[run.jobs[i].n_input for i in event.ids] for event in run.events("prefill")]
+    batches = [sum(run.jobs[i].n_input for i in event.ids) for event in run.events("prefill")]
     steps = [len(event.ids) for event in run.events("decode")]
     return Summary(
         n_requests=len(run.jobs),
@@ -173,7 +174,7 @@ def summarize(run: Run, limits_s: tuple[float, float] | None = None) -> Summary:
         tpot_s=Spread.of(tpot_s for _, tpot_s in waited),
         goodput=good,
         limits_s=limits_s,
-        padding_waste=padding_waste(batches),
+        prefill_tokens=fmean(batches) if batches else 0.0,
         n_steps=len(steps),
         least_steps=_least_steps(run),
         occupancy=fmean(steps) / run.setup.decode_batch if steps else 0.0,
@@ -210,8 +211,9 @@ def _peak(run: Run, takes: str, frees: str, server: str | None = None) -> int:
     held: dict[int, int] = {}
     total = peak = 0
     for event in run.events(takes, frees, server=server):
-        each = event.tokens // len(event.ids) if event.what == takes else 0
         for i in event.ids:
+            own = run.jobs[i].n_input if event.what == "prefill" else event.tokens
+            each = own if event.what == takes else 0
             total += each - held.get(i, 0)
             held[i] = each
         peak = max(peak, total)

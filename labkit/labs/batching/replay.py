@@ -128,7 +128,7 @@ class State:
                 case "ready", _:
                     self.ready[i] = job
                 case "prefill", _:
-                    self._prefilled(job, event.tokens // len(event.ids))
+                    self._prefilled(job)
                 case "save", _:
                     self.stored[i] = event.tokens
                     self.saved.add(i)
@@ -152,10 +152,10 @@ class State:
                     self.waiting.pop(i, None)
                     self.hopeless.discard(i)
 
-    def _prefilled(self, job: Job, room: int) -> None:
+    def _prefilled(self, job: Job) -> None:
         self.waiting.pop(job.id, None)
         self.hopeless.discard(job.id)
-        self.prefill_room[job.id] = room
+        self.prefill_room[job.id] = job.n_input
         self.n_tokens.setdefault(job.id, 1)
         if job.id not in self.saved and job.id not in self.finished:
             self.unsent[job.id] = job

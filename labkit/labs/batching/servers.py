@@ -143,14 +143,14 @@ class Server:
 
 
 class PrefillServer(Server):
-    """Computes prompts, in batches padded to their longest, and saves their KV caches."""
+    """Computes prompts, in packed batches, and saves their KV caches."""
 
     name = PREFILL
 
     def __init__(self, run: Run, costs: Costs, store: Store, clock: Clock) -> None:
         setup = run.setup
         super().__init__(run, costs, setup.prefill_capacity, clock)
-        self.max_batch, self.tolerance = setup.prefill_batch, setup.tolerance
+        self.max_batch, self.budget = setup.prefill_batch, setup.prefill_budget
         self.decode_capacity, self.storage = setup.decode_capacity, setup.storage
         self._store = store
         self.coming.extend((job.arrival_s, job.id) for job in run.arriving)
@@ -161,12 +161,11 @@ class PrefillServer(Server):
         return self._store.room()
 
     def run_prefill(self, ids: Sequence[int]) -> list[int]:
-        """The first new token of each of these requests; takes room for all of them, padded."""
+        """The first new token of each of these requests; takes room for all their prompts."""
         jobs = self._batch(ids)
-        n_longest = max(job.n_input for job in jobs)
-        self.room_taken |= {job.id: n_longest for job in jobs}
-        seconds = self.costs.prefill_s([job.n_input for job in jobs])
-        self._act("prefill", ids, n_longest * len(jobs), seconds)
+        lengths = [job.n_input for job in jobs]
+        self.room_taken |= {job.id: job.n_input for job in jobs}
+        self._act("prefill", ids, sum(lengths), self.costs.prefill_s(lengths))
         return [job.token(0, self.eos) for job in jobs]
 
     def save_kv(self, request_id: int) -> None:

@@ -35,7 +35,6 @@ RESERVED = "#ecd2a3"
 THIN = {"waiting": "#8a8a8a", "paused": COLORS["cache"]}
 THICK = {
     "prefill": {"facecolor": COLORS["weights"]},
-    "padding": {"facecolor": "#a3c6de", "hatch": "/////"},
     "on its way": {"facecolor": COLORS["other"]},
     "decode": {"facecolor": COLORS["cache"]},
     HELD: {"facecolor": RESERVED, "hatch": "/////"},
@@ -58,7 +57,7 @@ def draw(
     """
     runs = {title or f"{len(run.jobs):,} requests": run}
     parts = {_draw_prefill: 0.5, _draw_decode: 0.8, _draw_memory: 0.8}
-    return _draw(runs, parts, _Pen.for_runs([run], now_s, end_s), {"idle", "padding"})
+    return _draw(runs, parts, _Pen.for_runs([run], now_s, end_s), {"idle"})
 
 
 def draw_beside(runs: Mapping[str, Run]) -> CourseFigure:
@@ -197,17 +196,15 @@ def _draw_lanes(axes: Axes, pen: _Pen, run: Run, shown: Mapping[int, Sequence[Sp
 
 
 def _draw_prefill(axes: Axes, pen: _Pen, run: Run) -> None:
-    """A block for each batch, as high as it computes tokens; its light part is padding."""
+    """A block for each batch, as high as it computes tokens."""
     most = max((event.tokens for event in run.events("prefill")), default=1)
-    blocks = {"prefill": [], "padding": []}
-    for event in run.events("prefill"):
-        n_true = sum(run.jobs[i].n_input for i in event.ids)
-        for left, length in pen.bars([Span("prefill", event.begin_s, event.end_s)]):
-            blocks["prefill"].append((left, 0, length, n_true))
-            blocks["padding"].append((left, n_true, length, event.tokens - n_true))
+    blocks = [
+        (left, 0, length, event.tokens)
+        for event in run.events("prefill")
+        for left, length in pen.bars([Span("prefill", event.begin_s, event.end_s)])
+    ]
     _fill_idle(axes, pen, run, PREFILL, most)
-    for kind, bars in blocks.items():
-        _fill(axes, kind, bars, 0.4)
+    _fill(axes, "prefill", blocks, 0.4)
     axes.set_ylim(0, 1.08 * most)
     axes.set_yticks([0, most], ["0", f"{most:,}"])
     _label(axes, "prefill server:\ntokens per batch")

@@ -83,7 +83,7 @@ def simulate(
         now_s += rng.expovariate(rate)
         jobs.append(Job(i, rng.randint(100, 900), stops_after=n_output, arrival_s=now_s))
     setup = Setup(
-        prefill_capacity=8192, decode_capacity=memory, decode_batch=slots, tolerance=100,
+        prefill_capacity=8192, decode_capacity=memory, decode_batch=slots,
         max_length=2 * LONGEST,
     )  # fmt: skip
     costs = RooflineCosts(Roofline.of(CARD), ModelWork.of(MODEL))

@@ -66,20 +66,20 @@ class Job:
 class Setup:
     """The capacities of the servers. Room and lengths in tokens.
 
-    A prefill batch is a rectangle: each of its requests takes as much room as the longest.
-    tolerance: how far the prompts of a prefill batch may differ in length. storage: room between
-    the servers, None for no limit. patience: how many prefill batches may start without the request
+    The prompts of a prefill batch are packed: each takes as much room as it has tokens.
+    prefill_budget: how many tokens a batch of several prompts may have. storage: room between the
+    servers, None for no limit. patience: how many prefill batches may start without the request
     that has waited longest, although it would fit; and how many decode steps may let in newer ones
-    before it. eos: the token that ends a text, 0 or above
-    50,000; all others are between. budget: tokens of one pass of a card that does all work;
-    block_size: tokens of one block of its KV cache.
+    before it. eos: the token that ends a text, 0 or above 50,000; all others are between.
+    budget: tokens of one pass of a card that does all work; block_size: tokens of one block of its
+    KV cache.
     """
 
     prefill_capacity: int = 4096
     decode_capacity: int = 4096
     prefill_batch: int = 8
     decode_batch: int = 8
-    tolerance: int = 16
+    prefill_budget: int = 2048
     max_length: int = 1024
     storage: int | None = None
     patience: int = 3
@@ -155,7 +155,7 @@ class Costs(Protocol):
     """Seconds that the servers' work takes."""
 
     def prefill_s(self, lengths: Sequence[int]) -> float:
-        """Of a batch of prompts, padded to the longest."""
+        """Of a batch of prompts, packed: without padding."""
 
     def decode_s(self, n_sequences: int, n_cached: int) -> float:
         """Of one step for n_sequences that have n_cached tokens in all."""
@@ -210,8 +210,7 @@ class RooflineCosts:
     link_bandwidth: float = 50e9
 
     def prefill_s(self, lengths: Sequence[int]) -> float:
-        floor = pass_floor(self.machine, self.work, max(lengths), 0, len(lengths), self.dtype)
-        return max(self.launch_s, floor.seconds)
+        return self.mixed_s(0, 0, [(n, 0, True) for n in lengths])
 
     def decode_s(self, n_sequences: int, n_cached: int) -> float:
         mean = max(1, n_cached // n_sequences)

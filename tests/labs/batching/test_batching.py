@@ -183,7 +183,9 @@ def test_metrics_by_hand(formula, arguments, right):
     assert formula(*arguments) == pytest.approx(right, abs=1e-12)
 
 
-SETUP = Setup(prefill_capacity=40, decode_capacity=40, prefill_batch=2, decode_batch=2, tolerance=4)
+SETUP = Setup(
+    prefill_capacity=40, decode_capacity=40, prefill_batch=2, decode_batch=2, prefill_budget=25
+)
 
 
 def told(run, *kinds):
@@ -191,7 +193,7 @@ def told(run, *kinds):
 
 
 def test_both_loops_do_what_was_written_down_by_hand():
-    """Prompts of 10, 20, 12: the first and the third are alike; a prefill takes 1 s, a step 2 s."""
+    """Prompts of 10, 20, 12 and 11, a budget of 25; a prefill takes 1 s, a step 2 s."""
     jobs = [Job(1, 10, 3), Job(2, 20, 2), Job(3, 12, 2), Job(4, 11, 1)]
     costs = FixedCosts(prefill=1.0, decode=2.0, transfer=0.5)
     run = serve(jobs, SETUP, PrefillLoop(), DecodeLoop(), costs=costs)

@@ -24,7 +24,7 @@ from labkit.labs.batching.metrics import (
 from labkit.labs.batching.policies import StaticDecodeLoop
 from labkit.labs.batching.workload import FixedCosts, Job, Setup, exponential_lengths, poisson
 
-ROOMY = Setup(10**9, 10**9, prefill_batch=10**6, tolerance=10**6, max_length=10**6)
+ROOMY = Setup(10**9, 10**9, prefill_batch=10**6, prefill_budget=10**9, max_length=10**6)
 NO_PREFILL = FixedCosts(prefill=0.0)
 
 
@@ -116,7 +116,6 @@ def small_workload(rng: random.Random) -> tuple[list[Job], Setup]:
     setup = Setup(
         decode_capacity=rng.choice((30, 48, 64, 200)),
         decode_batch=rng.choice((1, 2, 4, 8)),
-        tolerance=100,
         max_length=rng.choice((24, 40)),
     )
     jobs = [
@@ -154,7 +153,7 @@ def test_the_reference_is_near_the_least_and_static_batches_are_not():
     ratios = {DecodeLoop: [], StaticDecodeLoop: []}
     for seed in range(30):
         rng = random.Random(seed)
-        setup = Setup(decode_capacity=rng.choice((96, 200)), decode_batch=8, tolerance=100)
+        setup = Setup(decode_capacity=rng.choice((96, 200)), decode_batch=8)
         jobs = [Job(i, rng.randint(1, 20), rng.randint(2, 40)) for i in range(60)]
         for kind, found in ratios.items():
             run = serve(jobs, setup, PrefillLoop(), kind(), costs=NO_PREFILL, order="prefill first")
@@ -246,7 +245,7 @@ def ours(pool: list[Asked], known: bool, **setup) -> list[tuple[int, int]]:
         Job(one.id, one.n_input, one.n_most if known else None, one.n_steps + 1, float(one.arrival))
         for one in pool
     ]
-    limits = Setup(prefill_capacity=10**6, prefill_batch=10**3, tolerance=10**3, **setup)
+    limits = Setup(prefill_capacity=10**6, prefill_batch=10**3, prefill_budget=10**6, **setup)
     run = serve(jobs, limits, PrefillLoop(), DecodeLoop(), costs=NO_PREFILL)
     assert not run.stopped
     return [(int(event.begin_s), event.ids[0]) for event in run.events("load", server=DECODE)]

@@ -51,17 +51,17 @@ def test_one_request():
     assert (found.seconds, found.tokens_per_s, found.requests_per_s) == (6.0, 0.5, 1 / 6)
     assert found.ttft_s == Spread(2.0, 2.0, 2.0)
     assert found.tpot_s == Spread(1.5, 1.5, 1.5)
-    assert found.padding_waste == 0
+    assert found.prefill_tokens == 10
     assert (found.n_steps, found.least_steps, found.occupancy) == (2, 2, 0.25)
     assert (found.prefill_idle_s, found.decode_idle_s) == (4.0, 4.0)
     assert (found.prefill_peak, found.store_peak, found.decode_peak) == (10, 10, 13)
 
 
-def two_padded_together():
+def two_packed_together():
     """Prompts of 6 and 2 tokens in one batch; one decodes once, the other three times."""
     return trace(
         [Job(0, 6, max_new=4), Job(1, 2, max_new=2)],
-        at_prefill(0.0, "prefill", (0, 1), 12, end_s=2.0),
+        at_prefill(0.0, "prefill", (0, 1), 8, end_s=2.0),
         at_prefill(2.0, "save", (0,), 6),
         at_prefill(2.0, "free", (0,)),
         at_prefill(2.0, "save", (1,), 2),
@@ -80,14 +80,14 @@ def two_padded_together():
     )
 
 
-def test_two_requests_padded_together():
-    found = summarize(two_padded_together())
+def test_two_requests_packed_together():
+    found = summarize(two_packed_together())
     assert (found.n_tokens, found.tokens_per_s) == (6, 6 / 5)
     assert (found.ttft_s.mean, found.tpot_s.mean) == (2.0, 1.0)
-    assert found.padding_waste == pytest.approx(4 / 12)
+    assert found.prefill_tokens == 8
     assert found.occupancy == pytest.approx((2 + 1 + 1) / 3 / 4)
     assert (found.prefill_idle_s, found.decode_idle_s) == (3.0, 2.0)
-    assert (found.prefill_peak, found.store_peak, found.decode_peak) == (12, 8, 14)
+    assert (found.prefill_peak, found.store_peak, found.decode_peak) == (8, 8, 14)
 
 
 def test_one_token_each_needs_no_decode_step():
@@ -114,7 +114,7 @@ def test_nothing_at_all():
     assert (found.n_served, found.n_tokens) == (0, 0)
     assert (found.seconds, found.tokens_per_s, found.requests_per_s, found.goodput) == (0, 0, 0, 0)
     assert found.ttft_s == found.tpot_s == Spread(0, 0, 0)
-    assert (found.padding_waste, found.occupancy, found.store_peak) == (0, 0, 0)
+    assert (found.prefill_tokens, found.occupancy, found.store_peak) == (0, 0, 0)
 
 
 def one_refused_and_one_left():
@@ -159,7 +159,7 @@ def test_one_refused_and_one_left_over():
 
 
 def test_limits_count_a_request_that_meets_them_exactly():
-    run = two_padded_together()
+    run = two_packed_together()
     assert summarize(run, limits_s=(2.0, 1.0)).goodput == 2 / 5
     assert summarize(run, limits_s=(1.99, 1.0)).goodput == 0
     assert summarize(run, limits_s=(2.0, 0.99)).goodput == 0
@@ -193,7 +193,7 @@ def test_the_table_is_readable():
         "throughput  0.625 tokens/s, 0.25 requests/s",
         "TTFT        mean 1 s, median 1 s, 9 of 10 in 1 s",
         "TPOT        mean 2.25 s, median 2.25 s, 9 of 10 in 3 s",
-        "prefill     0.0% padding, idle for 6 s",
+        "prefill     8 tokens per batch, idle for 6 s",
         "decode      3 steps (at least 2), 33.3% of the slots taken, idle for 1 s",
         "KV peaks    prefill 16, store 16, decode 23 tokens",
         "goodput     0.125 requests/s with TTFT up to 1 s and TPOT up to 2 s",

@@ -47,7 +47,9 @@ def test_every_policy_serves_everybody_and_breaks_no_other_rule(name, order):
     rng = random.Random(3)
     for seed in range(6):
         jobs = poisson(40, 3.0, rng, n_input=range(1, 40), n_output=range(1, 30), known=seed % 2)
-        setup = Setup(decode_batch=5, decode_capacity=200, storage=90, tolerance=9, max_length=90)
+        setup = Setup(
+            decode_batch=5, decode_capacity=200, storage=90, prefill_budget=60, max_length=90
+        )
         costs = FixedCosts(0.3, 0.1, 0.2)
         decode_loop = POLICIES[name]()
         run = serve(jobs, setup, PrefillLoop(), decode_loop, costs=costs, order=order, seed=seed)

@@ -23,7 +23,7 @@ from labkit.labs.batching.rules import faults
 from labkit.labs.batching.workload import Setup
 from labkit.models.prompts import prompts
 
-ROOM = Setup(prefill_batch=4, decode_batch=3, tolerance=24)  # fewer slots than requests
+ROOM = Setup(prefill_batch=4, decode_batch=3)  # fewer slots than requests
 needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
 WAYS = [serve_real, pytest.param(serve_in_two_processes, marks=needs_fork)]
 ONE_WAY = [serve_real, pytest.param(serve_in_two_processes, marks=[needs_fork, pytest.mark.slow])]
@@ -98,7 +98,7 @@ def test_the_log_is_in_order_of_real_time(serve, folder):
 def test_little_room_holds_the_prefill_back_and_loses_nobody(serve, folder):
     (text,) = tokens_of(TEXTS[0])
     asked = [text[:n] for n in (15, 16, 17, 31, 33, 15, 16)]
-    setup = Setup(40, 60, prefill_batch=2, storage=40, tolerance=4)
+    setup = Setup(40, 60, prefill_batch=2, storage=40)
     run, tokens = serve(asked, setup, PrefillLoop(), DecodeLoop(), max_new=18)
     assert [tokens[i] for i in range(7)] == [alone(prompt, 18) for prompt in asked]
     held = 0

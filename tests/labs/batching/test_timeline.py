@@ -46,7 +46,7 @@ def test_a_lane_follows_its_request_from_arrival_to_end(run):
     assert kinds(found[1]) == [
         ("prefill", 0, 2), ("on its way", 2, 2.5), ("waiting", 2.5, 4.5), ("decode", 4.5, 5.5),
     ]  # fmt: skip
-    assert kinds(found[3]) == [("waiting", 1, 4), ("prefill", 4, 6)]
+    assert kinds(found[3]) == [("waiting", 1, 2), ("prefill", 2, 4)]
 
 
 def test_lanes_without_prefill_end_where_the_request_is_refused(run):
@@ -114,7 +114,7 @@ def areas(axes, color):
 def test_lanes_are_drawn_where_the_log_says(run):
     axes = timeline.draw(run).axes[0]
     prefills = sorted(areas(axes, COLORS["weights"]))
-    assert [(left, right) for left, _, right, _ in prefills] == [(0, 2), (0, 2), (2, 4), (4, 6)]
+    assert [(left, right) for left, _, right, _ in prefills] == [(0, 2), (0, 2), (2, 4), (2, 4)]
     assert {round((low + high) / 2) for _, low, _, high in prefills} == {0, 1, 2, 3}
     assert [label.get_text() for label in axes.get_yticklabels()] == list("01234")
 
@@ -127,13 +127,11 @@ def test_nothing_is_drawn_that_is_still_to_come(run):
     assert len(timeline.draw(run, now_s=0.0).axes) == 4
 
 
-def test_padding_is_told_from_prompts(run):
+def test_a_prefill_batch_is_as_high_as_its_prompts_are_long(run):
     axes = timeline.draw(run).axes[1]
     (prompt, *_) = areas(axes, COLORS["weights"])
-    (padding, *_) = areas(axes, timeline.THICK["padding"]["facecolor"])
     first = next(run.events("prefill"))
-    assert prompt[3] == sum(run.jobs[i].n_input for i in first.ids)
-    assert padding[3] == first.tokens
+    assert prompt[3] == first.tokens == sum(run.jobs[i].n_input for i in first.ids)
 
 
 def area(collection):

@@ -71,7 +71,7 @@ def test_the_answer_of_a_chat_depends_on_its_prompt():
 
 def test_bursts_wait_where_poisson_arrivals_of_the_same_requests_do_not():
     costs = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
-    setup = Setup(20_000, 400_000, decode_batch=128, max_length=16_384, tolerance=64)
+    setup = Setup(20_000, 400_000, decode_batch=128, max_length=16_384, prefill_budget=4096)
     bursts = code_like(600, random.Random(1), speed=4)
     rate = len(bursts) / bursts[-1].arrival_s
     even = poisson(len(bursts), rate, random.Random(1))

@@ -4,7 +4,6 @@ import random
 from collections.abc import Iterable
 from dataclasses import replace
 
-from labkit.batching import LOOK_AHEAD
 from labkit.labs.batching.checks.loads import load_case
 from labkit.labs.batching.checks.loops import LoopCase, Together
 from labkit.labs.batching.driver import ORDERS
@@ -15,7 +14,7 @@ SETUP = Setup(
     decode_capacity=96,
     prefill_batch=4,
     decode_batch=4,
-    tolerance=8,
+    prefill_budget=64,
     max_length=64,
 )
 FAST_PREFILL = FixedCosts(prefill=0.2, transfer=0.1)
@@ -27,12 +26,12 @@ OTHER_EOS = 50_256
 def loop_cases(rng: random.Random) -> dict[str, list]:
     """The cases of both loops; the same state of `rng` gives the same cases."""
     workloads = [*_edges(rng), *_memory(rng), *_speeds(rng), _twins(rng)]
-    prefill = [*workloads, *_lengths(rng)]
+    prefill = [*workloads, *_budgets(rng)]
     decode = [*workloads, *_all_at_once(rng), _passed_by_small_ones(rng)]
     tight = [_jobs(rng, _pairs(rng, 30, most_input=20, most_output=20)) for _ in range(5)]
     crowds = [_jobs(rng, _pairs(rng, 48, most_input=48, most_output=20)) for _ in range(3)]
     return {
-        "PrefillLoop": [*prefill, Together(tuple(prefill)), load_case("lengths", *crowds)],
+        "PrefillLoop": [*prefill, Together(tuple(prefill)), load_case("prompts", *crowds)],
         "DecodeLoop": [
             *decode,
             Together(tuple(decode)),
@@ -46,8 +45,9 @@ def one_ends_at_once(rng: random.Random) -> LoopCase:
     """Prompts that are in no order by length; the first token of one in a batch is its last."""
     level = rng.randint(20, 36)
     lengths = [(level + 2, 9, 1), (level, 6), (level + 3, 4), (level + 1, 5)]
-    four = replace(SETUP, prefill_capacity=4 * (level + 3))  # what is not freed fills it
-    return LoopCase("one ends at once", _jobs(rng, lengths * 5), four)
+    four = sum(length for length, *_ in lengths)
+    exact = replace(SETUP, prefill_capacity=four, prefill_budget=four)  # what is not freed fills it
+    return LoopCase("one ends at once", _jobs(rng, lengths * 5), exact)
 
 
 def _jobs(rng: random.Random, lengths: Iterable[tuple], within_s: float = 0.0) -> tuple[Job, ...]:
@@ -112,7 +112,7 @@ def _edges(rng: random.Random) -> list[LoopCase]:
 
 
 def _memory(rng: random.Random) -> list[LoopCase]:
-    """A giant among dwarfs; batches that fill the memory to the token, or miss it by one."""
+    """A giant among dwarfs; sizes that fill the memory to the token, or miss it by one."""
     dwarfs = [(rng.randint(2, 8), rng.randint(2, 4)) for _ in range(14)]
     giants = [*dwarfs[:3], (60, 4), *dwarfs[3:9], (52, 12, 3), *dwarfs[9:]]
     length = rng.randint(4, 12)
@@ -142,41 +142,40 @@ def _twins(rng: random.Random) -> LoopCase:
     return LoopCase("twins", _jobs(rng, twins, 5.0), SETUP, "random", seed=rng.randrange(10**6))
 
 
-def _lengths(rng: random.Random) -> list[LoopCase]:
-    """Rare lengths in a crowd of others, lengths around the tolerance, rectangles that just fit."""
+def _budgets(rng: random.Random) -> list[LoopCase]:
+    """Batches that fill the budget, the memory or the store to the token, or miss it by one."""
     short = [(rng.randint(3, 6), 2) for _ in range(17)]
     long = [(rng.randint(46, 49), 2) for _ in range(17)]
     level = rng.randint(18, 26)
-    wide = [(each, rng.randint(2, 5)) for _ in range(3) for each in (level, level + 8, level + 4)]
-    three = replace(SETUP, prefill_capacity=3 * level + 23)  # but for one token
-    four = replace(SETUP, prefill_capacity=4 * level + 31)
-    two_kinds = [(rng.choice((4, 5, 40, 44)), rng.randint(2, 4)) for _ in range(20)]
-    middle = rng.randint(20, 30)
-    spread = [(middle + far, rng.randint(2, 4)) for far in (0, 9, 6, -6, 8, -1, -8, -9, 7, 1, -2)]
-    small_batch = replace(SETUP, prefill_batch=2)
-    exact = replace(SETUP, tolerance=0)
-    level_only = [(level + rng.choice((0, 0, 1, 2)), rng.randint(2, 4)) for _ in range(24)]
-    far_behind = [(40, 2), *[(4, 2)] * (LOOK_AHEAD - 2), (40, 2)]
-    padded = [(level, 3), (level + 8, 3), (level, 3)]
-    tight = replace(SETUP, storage=3 * level + 12)
+    three = [(each, rng.randint(2, 5)) for _ in range(4) for each in (level, level + 4, level + 1)]
+    longer = [(rng.randint(2, 9), 2), (rng.randint(52, 59), 3), (level, 2), (50, 3), (49, 2)]
+    pairs = [(level, 2), (level + 1, 3), (level, 3), (level, 2), (2 * level + 1, 2), (level, 2)]
+    uneven = [(rng.choice((2, 3, 28, 30)), rng.randint(2, 4)) for _ in range(20)]
+    exact = replace(SETUP, prefill_budget=3 * level + 5)
+    missed = replace(SETUP, prefill_budget=3 * level + 4)
+    low = replace(SETUP, prefill_budget=48)
+    memory = replace(SETUP, prefill_capacity=2 * level, max_length=96)
+    memory = replace(memory, decode_capacity=4 * level)
+    tight = replace(SETUP, storage=3 * level + 5, prefill_budget=3 * level + 9)
     filled = replace(SETUP, storage=2 * level, decode_batch=2)
+    small_batch = replace(SETUP, prefill_batch=2, prefill_budget=100)
     return [
-        LoopCase("no tolerance", _jobs(rng, level_only), exact, rng.choice(ORDERS)),
-        LoopCase("far behind", _jobs(rng, far_behind), SETUP, "prefill first", NO_PREFILL),
-        LoopCase("padding and the store", _jobs(rng, padded), tight, "prefill first", NO_PREFILL),
+        LoopCase("to the budget", _jobs(rng, three), exact, rng.choice(ORDERS), FAST_PREFILL),
+        LoopCase("beyond the budget", _jobs(rng, three), missed, rng.choice(ORDERS), FAST_PREFILL),
+        LoopCase("longer", _jobs(rng, rng.sample(longer, 5), 9.0), low, rng.choice(ORDERS)),
+        LoopCase("longer, at once", _jobs(rng, longer * 2), low, "prefill first", NO_PREFILL),
+        LoopCase("little memory", _jobs(rng, pairs), memory, rng.choice(ORDERS), FAST_PREFILL),
+        LoopCase("uneven", _jobs(rng, uneven), SETUP, rng.choice(ORDERS)),
+        LoopCase("to the store", _jobs(rng, three), tight, "prefill first", NO_PREFILL),
         LoopCase("a full store", _jobs(rng, [(level, 3)] * 6), filled, "prefill first"),
         LoopCase("one long", _jobs(rng, [*short[:2], (50, 3), *short[2:]]), small_batch),
         LoopCase("one short", _jobs(rng, [*long[:2], (4, 3), *long[2:]]), small_batch),
-        LoopCase("spread", _jobs(rng, spread), SETUP, rng.choice(ORDERS), FAST_PREFILL),
-        LoopCase("two kinds", _jobs(rng, two_kinds), SETUP, rng.choice(ORDERS)),
-        LoopCase("padding of three", _jobs(rng, wide), three, rng.choice(ORDERS), FAST_PREFILL),
-        LoopCase("padding of four", _jobs(rng, wide), four, rng.choice(ORDERS), FAST_PREFILL),
     ]
 
 
 def _speeds(rng: random.Random) -> list[LoopCase]:
     """Either server is the slower one, and the loops are called in any order."""
-    store = replace(SETUP, storage=rng.randint(44, 60), decode_batch=2, tolerance=40)
+    store = replace(SETUP, storage=rng.randint(44, 60), decode_batch=2, prefill_budget=40)
     orders = [("decode first", None), ("prefill first", 70), ("random", 50), ("random", None)]
     return [
         LoopCase("slow decode", _jobs(rng, _pairs(rng, 14, 40)), store, "by time", FAST_PREFILL),

@@ -1,7 +1,7 @@
 """Bounds of both loops on crowds: in how few batches and steps is the work done?
 
-These are what the exercises are about, and each has one that is a gate: without batches of similar
-prompts `PrefillLoop` earns at most half, without continuous batching `DecodeLoop` does. So does a
+These are what the exercises are about, and each has one that is a gate: without batches that fill
+their budget `PrefillLoop` earns at most half, without continuous batching `DecodeLoop` does. So does a
 loop that exceeds a memory, loses a KV cache, or idles beside work.
 """
 
@@ -16,17 +16,17 @@ from labkit.labs.batching.metrics import least_steps, most_steps
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 NEAR = 1.35  # steps, over the least possible
-FEW, LITTLE = 1.5, 2.0  # batches and padding, over those of `grouped`
+FEW = 1.5  # batches, over those of `packed`
 
-AMPLE = Setup(decode_batch=8, prefill_batch=8, tolerance=8, max_length=128)
-CROWDED = Setup(decode_capacity=96, decode_batch=8, tolerance=100)
+AMPLE = Setup(decode_batch=8, prefill_batch=8, prefill_budget=192, max_length=128)
+CROWDED = Setup(decode_capacity=96, decode_batch=8)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadCase:
     """Several crowds, over which a mean is taken.
 
-    kind: "lengths" where prompts differ, "slots" where memory is ample, "memory" where it is not.
+    kind: "prompts" where batches of them count, "slots" where memory is ample, "memory" where it is not.
     """
 
     kind: str
@@ -51,61 +51,46 @@ def _runs(student: Student, case: LoadCase, exercise: str) -> list[Run]:
     return runs
 
 
-def grouped(lengths: Sequence[int], setup: Setup) -> list[list[int]]:
-    """Batches of prompts in order: the first one left, and those of nearly its length.
+def packed(lengths: Sequence[int], setup: Setup) -> list[list[int]]:
+    """Batches of prompts in order: each is full when the next one does not fit.
 
     This makes batches without memory limits.
     """
-    left, batches = list(lengths), []
-    while left:
-        batch: list[int] = []
-        for length in left:
-            together = [*batch, length]
-            is_alike = max(together) - min(together) <= setup.tolerance
-            if is_alike and len(batch) < setup.prefill_batch:
-                batch = together
-        for length in batch:
-            left.remove(length)
-        batches.append(batch)
+    batches: list[list[int]] = []
+    for length in lengths:
+        batch = batches[-1] if batches else []
+        has_room = sum(batch) + length <= setup.prefill_budget
+        if batch and len(batch) < setup.prefill_batch and has_room:
+            batch.append(length)
+        else:
+            batches.append([length])
     return batches
-
-
-def _padding(batches: Sequence[Sequence[int]]) -> int:
-    return sum(max(batch) * len(batch) - sum(batch) for batch in batches)
 
 
 @loop_check(
     "PrefillLoop",
-    "lengths",
-    hint="Add the requests within `tolerance`, of any length: they need little padding.",
+    "prompts",
+    hint="Add requests until `budget` or `max_batch` is reached.",
     weight=3,
     gate=True,
 )
-def similar_prompts_share_a_batch(student: Student, case: LoadCase) -> None:
-    """A crowd with ample memory is computed in few batches, with little padding.
+def a_crowd_shares_few_batches(student: Student, case: LoadCase) -> None:
+    """A crowd with ample memory is computed in few batches.
 
-    Both are compared with a simple loop: oldest first, with all that differ by at most tolerance.
+    Their number is compared with a simple loop: oldest first, until the next one does not fit.
     """
-    batches: list[list[int]] = []
-    simple: list[list[int]] = []
+    n_batches = n_prompts = n_simple = 0
     for run in _runs(student, case, "PrefillLoop"):
         done: set[int] = set()
         for event in run.events("prefill"):
-            new = set(event.ids) - done  # to compute one again is another fault
-            batches += [[run.jobs[i].n_input for i in new]] if new else []
-            done |= new
-        simple += grouped([job.n_input for job in run.arriving if job.id in done], run.setup)
-    if len(batches) > FEW * len(simple):
-        what = f"the prefill batches of {sum(map(len, batches))} prompts"
-        most = f"at most {FEW:g} times the {len(simple)} of a simple loop"
-        is_exact = all(len(set(batch)) == 1 for batch in batches)
-        why = "Each of your batches has prompts of one length only." if is_exact else ""
-        cause = "too many prefill batches"
-        raise Wrong(what, expected=most, got=str(len(batches)), why=why, cause=cause)
-    if _padding(batches) > LITTLE * _padding(simple):
-        what = f"the tokens of padding in {len(batches)} prefill batches"
-        most = f"at most {LITTLE:g} times the {_padding(simple)} of a simple loop"
-        raise Wrong(what, expected=most, got=str(_padding(batches)), cause="too much padding")
+            n_batches += not done.issuperset(event.ids)  # to compute one again is another fault
+            done |= {*event.ids}
+        n_prompts += len(done)
+        n_simple += len(packed([j.n_input for j in run.arriving if j.id in done], run.setup))
+    if n_batches > FEW * n_simple:
+        what = f"the prefill batches of {n_prompts} prompts"
+        most = f"at most {FEW:g} times the {n_simple} of a simple loop"
+        raise Wrong(what, expected=most, got=str(n_batches), cause="too many prefill batches")
 
 
 def _expect_near_the_least(student: Student, case: LoadCase) -> None:

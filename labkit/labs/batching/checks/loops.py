@@ -26,7 +26,7 @@ from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 OFFERED = {
     "PrefillLoop": (
-        *("capacity", "max_batch", "tolerance", "max_length", "eos", "decode_capacity", "storage"),
+        *("capacity", "max_batch", "budget", "max_length", "eos", "decode_capacity", "storage"),
         *("arrivals", "now", "free_tokens", "storage_room", "run_prefill", "save_kv", "free_kv"),
         *("finish", "refuse"),
     ),

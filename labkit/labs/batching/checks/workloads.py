@@ -11,10 +11,10 @@ SMALL = Setup(
     decode_capacity=96,
     prefill_batch=4,
     decode_batch=4,
-    tolerance=4,
+    prefill_budget=48,
     max_length=64,
 )
-WITH_STORE = replace(SMALL, decode_capacity=60, decode_batch=2, tolerance=100, storage=40)
+WITH_STORE = replace(SMALL, decode_capacity=60, decode_batch=2, prefill_budget=96, storage=40)
 
 WORKLOADS = [
     LoopCase("no requests", (), SMALL),
@@ -78,14 +78,19 @@ WORKLOADS = [
         FixedCosts(prefill=0.0),
     ),
     LoopCase(
-        "no tolerance",
-        requests(
-            *[(9 + i // 2 % 3, 3) for i in range(18)],
-            (30, 3),
-            *[(9 + i % 3, 3) for i in range(18)],
-            (30, 2),
-        ),
-        replace(SMALL, tolerance=0),
+        "a budget that is filled to the token, and one token too few",
+        requests(*[(16, 3)] * 3, *[(16, 2), (17, 3), (16, 4)] * 2, (30, 2), (18, 3), (30, 2)),
+        SMALL,
+    ),
+    LoopCase(
+        "prompts longer than the budget",
+        requests((9, 3), (60, 2), (9, 2), (49, 3), (48, 2), (1, 3), (20, 4)),
+        replace(SMALL, max_length=80),
+    ),
+    LoopCase(
+        "less memory than budget",
+        requests(*[(20, 2), (21, 3)] * 4, (42, 2), (11, 2), (12, 2)),
+        replace(SMALL, prefill_capacity=42),
     ),
 ]
 
@@ -96,7 +101,7 @@ OPEN_CASES = {
     "PrefillLoop": [
         *WORKLOADS,
         Together(tuple(WORKLOADS)),
-        load_case("lengths", requests(*CROWD), requests(*CROWD[::-1])),
+        load_case("prompts", requests(*CROWD), requests(*CROWD[::-1])),
     ],
     "DecodeLoop": [
         *WORKLOADS,

@@ -86,20 +86,20 @@ class _RealServer(servers.Server):
 
 
 class PrefillServer(_RealServer, servers.PrefillServer):
-    """Computes prompts, in batches padded to their longest, and saves their KV caches."""
+    """Computes prompts, in batches, and saves their KV caches."""
 
     def __init__(self, *shared: Any, prompts: Sequence[Sequence[int]]) -> None:
         super().__init__(*shared)
         self._prompts = prompts
 
     def run_prefill(self, ids: Sequence[int]) -> list[int]:
-        """The first new token of each of these requests; takes room for all of them, padded."""
-        lengths = [job.n_input for job in self._batch(ids)]
+        """The first new token of each of these requests; takes room for all their prompts."""
+        lengths = {job.id: job.n_input for job in self._batch(ids)}
         self._need(ids, cached=False)
-        self.room_taken |= dict.fromkeys(ids, max(lengths))
+        self.room_taken |= lengths
         begin_s = self.clock.now_s
         tokens = self._model.forward(ids, [self._prompts[i] for i in ids])
-        self._act("prefill", ids, max(lengths) * len(ids), self.clock.now_s - begin_s)
+        self._act("prefill", ids, sum(lengths.values()), self.clock.now_s - begin_s)
         made = dict(zip(ids, tokens, strict=True))
         self._store.first |= made
         self._keep_tokens(made)

@@ -19,11 +19,10 @@ class PrefillLoop:
         room, store = server.free_tokens(), server.storage_room()
         first, batch, rest = self.line[0], [], []
         for one in self.line:
-            together = [each.input_length for each in [*batch, one]]
-            is_alike = max(together) - min(together) <= server.tolerance
-            fits = len(together) * max(together) <= room
-            fits = fits and (store is None or sum(together) <= store)
-            if len(batch) < server.max_batch and is_alike and fits:
+            total = sum(each.input_length for each in [*batch, one])
+            fits = total <= room and (store is None or total <= store)
+            fits = fits and (not batch or total <= server.budget)
+            if len(batch) < server.max_batch and fits:
                 batch.append(one)
             elif one is first:
                 return
@@ -61,10 +60,10 @@ class PrefillLoop:
         room, store = server.free_tokens(), server.storage_room()
         while self.heap:
             entry = heapq.heappop(self.heap)
-            lengths = [r.input_length for r in batch] + [entry[2].input_length]
-            fits = len(lengths) <= server.max_batch and max(lengths) * len(lengths) <= room
-            fits = fits and (store is None or sum(lengths) <= store)
-            if fits and max(lengths) - min(lengths) <= server.tolerance:
+            total = sum(r.input_length for r in batch) + entry[2].input_length
+            fits = len(batch) < server.max_batch and total <= room
+            fits = fits and (store is None or total <= store)
+            if fits and (total <= server.budget or not batch):
                 batch.append(entry[2])
             else:
                 left.append(entry)
@@ -77,42 +76,73 @@ class PrefillLoop:
             (server.finish if request.state == "done" else server.save_kv)(request.id)
             server.free_kv(request.id)
 
-# %% buckets by length, the one with the oldest that fits
+# %% in order: the first that does not fit beside the batch ends it
 class PrefillLoop:
     def __init__(self):
-        self.buckets = {}
-        self.age = {}
+        self.waiting = RequestQueue()
 
     def step(self, server):
-        width = server.tolerance + 1
+        for fields in server.arrivals():
+            request = Request(fields, server.max_length)
+            if self.can_run(request, server):
+                self.waiting.add(request)
+            else:
+                server.refuse(request.id, "it cannot run")
+        if not len(self.waiting):
+            return
+        store = server.storage_room()
+        room = server.free_tokens() if store is None else min(store, server.free_tokens())
+        batch = []
+        while len(self.waiting) and len(batch) < server.max_batch:
+            oldest = self.waiting.oldest()
+            room -= oldest.input_length
+            if room < 0:
+                break
+            batch.append(self.waiting.constrained_get(lambda request: True))
+            room = min(room, server.budget - sum(each.input_length for each in batch))
+        if not batch:
+            return
+        tokens = server.run_prefill([request.id for request in batch])
+        for request, token in zip(batch, tokens):
+            request.add_token(token, server.eos)
+            (server.finish if request.state == "done" else server.save_kv)(request.id)
+        for request in batch:
+            server.free_kv(request.id)
+
+    def can_run(self, request, server):
+        if request.limit < 1 or request.input_length > server.capacity:
+            return False
+        if server.storage is not None and request.input_length > server.storage:
+            return False
+        return request.size <= server.decode_capacity
+
+# %% the oldest that fits, then the longest that still fit
+class PrefillLoop:
+    def __init__(self):
+        self.waiting = []
+
+    def step(self, server):
+        inf = float("inf")
+        store = inf if server.storage is None else server.storage
         for fields in server.arrivals():
             n, wanted = fields["input_length"], fields["output_length"]
             room = server.max_length - n
             limit = room if wanted is None else min(wanted, room)
-            store = float("inf") if server.storage is None else server.storage
             if limit < 1 or n > min(server.capacity, store) or n + limit > server.decode_capacity:
                 server.refuse(fields["id"], f"{n} and {limit} tokens do not fit")
-                continue
-            self.age[fields["id"]] = len(self.age)
-            self.buckets.setdefault(n // width, []).append((fields["id"], n, limit))
-        free, store = server.free_tokens(), server.storage_room()
-        store = float("inf") if store is None else store
-        best = None
-        for bucket in self.buckets.values():
-            fitting = [each for each in bucket if each[1] <= min(free, store)]
-            if fitting and (best is None or self.age[fitting[0][0]] < self.age[best[0][0]]):
-                best = fitting
-        if best is None:
+            else:
+                self.waiting.append((fields["id"], n, limit))
+        left = server.storage_room()
+        left = min(server.free_tokens(), inf if left is None else left)
+        first = next((each for each in self.waiting if each[1] <= left), None)
+        if first is None:
             return
-        batch, longest = [], 0
-        for each in best:
-            widest = max(longest, each[1])
-            fits = widest * (len(batch) + 1) <= free and each[1] <= store
-            if fits and len(batch) < server.max_batch:
+        batch, left = [first], min(left, server.budget) - first[1]
+        for each in sorted(self.waiting, key=lambda each: -each[1]):
+            if each is not first and each[1] <= left and len(batch) < server.max_batch:
                 batch.append(each)
-                longest, store = widest, store - each[1]
-        for each in batch:
-            self.buckets[each[1] // width].remove(each)
+                left -= each[1]
+        self.waiting = [each for each in self.waiting if each not in batch]
         for (i, _, limit), token in zip(batch, server.run_prefill([each[0] for each in batch])):
             if limit == 1 or token == server.eos:
                 server.free_kv(i)
@@ -144,7 +174,7 @@ class PrefillLoop:
             batch = self.pick(waiting, self.server.capacity - used)
             if batch:
                 ids = [request.id for request in batch]
-                used += len(batch) * max(request.input_length for request in batch)
+                used += sum(request.input_length for request in batch)
                 for request, token in zip(batch, self.server.run_prefill(ids)):
                     request.add_token(token, self.server.eos)
                     if request.state == "done":
@@ -163,13 +193,14 @@ class PrefillLoop:
         for request in list(waiting):
             if len(batch) == self.server.max_batch:
                 break
-            low = min([r.input_length for r in batch] + [request.input_length])
-            high = max([r.input_length for r in batch] + [request.input_length])
-            if high - low <= self.server.tolerance and high * (len(batch) + 1) <= room:
-                if request.input_length <= store:
-                    store -= request.input_length
-                    batch.append(request)
-                    waiting.remove(request)
+            most = min(room, store)
+            if batch:
+                most = min(most, self.server.budget - sum(r.input_length for r in batch))
+            if request.input_length <= most:
+                store -= request.input_length
+                room -= request.input_length
+                batch.append(request)
+                waiting.remove(request)
         return batch
 
     def too_large(self, request):
@@ -209,10 +240,10 @@ class PrefillLoop:
         room, store = server.free_tokens(), server.storage_room()
 
         def joins(request):
-            both = [each.input_length for each in self.computed] + [request.input_length]
-            padded = max(both) * len(both)
-            stored = 0 if store is None else sum(both) - store
-            return padded <= room and stored <= 0 and max(both) - min(both) <= server.tolerance
+            total = request.input_length + sum(each.input_length for each in self.computed)
+            stored = 0 if store is None else total - store
+            most = server.budget if self.computed else room
+            return total <= min(most, room) and stored <= 0
 
         while len(self.computed) < server.max_batch:
             request = self.waiting.constrained_get(joins)

@@ -13,7 +13,7 @@ while not server.arrivals():
     pass
 return
 
-# fails similar_prompts_share_a_batch every_request_is_prefilled_once prefill_batches_are_filled
+# fails every_request_is_prefilled_once prefill_batches_are_filled
 #   prefill_never_idles_beside_work nobody_is_passed_over
 
 # %% loses who does not fit
@@ -30,7 +30,7 @@ if len(batch) < server.max_batch:
     for request in batch:
         self.waiting.add(request)
 
-# fails the_first_token_counts
+# fails each_is_sent_once_before_the_next
 
 # %% the tokens of requests in another order
 # - first = server.run_prefill([request.id for request in batch])
@@ -72,15 +72,18 @@ server.save_kv(request.id)
 # %% does not think of the store
 # = rooms += [] if server.storage is None else [(request.input_length, server.storage)] => pass
 
-# fails prefill_memory_is_never_exceeded
-
-# %% forgets the padding
-# = max(lengths) * len(lengths) => sum(lengths)
+# fails memories_are_never_exceeded
 
 # %% one too large
-# = max(lengths) * len(lengths) <= room => max(lengths) * len(lengths) <= room + 1
+# = n <= room => n <= room + 1
 
-# fails caches_are_saved_then_freed_once
+# %% asks the memory for each alone
+# = n <= room => request.input_length <= room
+
+# %% does not ask the memory
+# = room if stored is None else min(room, stored) => 10**9 if stored is None else stored
+
+# fails each_is_sent_once_before_the_next
 
 # %% frees twice
 # - server.free_kv(request.id)
@@ -93,7 +96,7 @@ server.free_kv(request.id)
 server.save_kv(request.id)
 continue
 
-# fails every_request_is_prefilled_once caches_are_saved_then_freed_once
+# fails every_request_is_prefilled_once each_is_sent_once_before_the_next
 
 # %% leaves those in memory that it finishes
 # - server.free_kv(request.id)
@@ -103,31 +106,64 @@ if request.state != "done":
 # %% frees the first of the batch, again and again
 # = server.free_kv(request.id) => server.free_kv(batch[0].id)
 
-# fails similar_prompts_share_a_batch prompts_of_a_batch_are_similar
+# fails prefill_batches_keep_their_limits
 
-# %% mixes all lengths
-# = max(lengths) - min(lengths) <= server.tolerance => True
+# %% exceeds the budget by one
+# = n <= server.budget => n <= server.budget + 1
 
-# fails prompts_of_a_batch_are_similar
+# %% has no budget
+# = (not batch or n <= server.budget) => True
 
-# %% compares with the first of the batch
-# = max(lengths) - min(lengths) => abs(lengths[0] - request.input_length)
-
-# %% takes a tolerance of 0 for none at all
-# = server.tolerance => (server.tolerance or server.max_length)
-
-# fails prefill_batches_keep_their_size
+# %% looks whether the batch has its budget already
+# = n <= server.budget => n_tokens < server.budget
 
 # %% has no limit for a batch
 # = len(batch) < server.max_batch => True
 
-# fails similar_prompts_share_a_batch prefill_batches_are_filled
+# fails prefill_batches_are_filled
+
+# %% counts the budget with padding
+# - return n <= room and (not batch or n <= server.budget)
+lengths = [request.input_length for request in [*batch, request]]
+padded = max(lengths) * len(lengths)
+return n <= room and (not batch or padded <= server.budget)
+
+# %% leaves a token of the budget
+# = n <= server.budget => n < server.budget
+
+# %% counts the answers too
+# = n_tokens += request.input_length => n_tokens += request.size
+
+# %% only prompts of similar lengths
+# - return n <= room and (not batch or n <= server.budget)
+if batch and abs(request.input_length - batch[0].input_length) > 8:
+    return False
+return n <= room and (not batch or n <= server.budget)
+
+# fails a_crowd_shares_few_batches
+
+# %% four at most
+# = len(batch) < server.max_batch => len(batch) < min(4, server.max_batch)
+
+# %% looks at the first four
+# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
+looks = 4 - len(batch)
+request = self.waiting.constrained_get(fits, looks)
+
+# fails a_crowd_shares_few_batches prefill_batches_are_filled
 
 # %% never batches: one at a time
 # = len(batch) < server.max_batch => not batch
 
-# %% blocked by the first that does not fit
-# = self.waiting.constrained_get(fits, LOOK_AHEAD) => self.waiting.constrained_get(fits, 1)
+# fails every_request_is_prefilled_once prefill_never_idles_beside_work nobody_is_passed_over
+
+# %% never computes a prompt that is longer than the budget
+# = (not batch or n <= server.budget) => n <= server.budget
+
+# fails every_request_is_prefilled_once only_what_cannot_run_is_refused
+
+# %% refuses a prompt that is longer than the budget
+# = rooms = [(request.input_length, server.capacity) => rooms = [(request.input_length, min(server.budget, server.capacity))
 
 # fails prefill_never_idles_beside_work
 
@@ -137,12 +173,12 @@ self.n_calls = getattr(self, 'n_calls', 0) + 1
 batch = self._next_batch(server) if self.n_calls % 2 == 0 else []
 
 # %% waits until the store is empty
-# - if request.input_length > stored:
-# -     return False
-if stored < (server.storage or 0) and not batch or request.input_length > stored:
+# - n = n_tokens + request.input_length
+if stored is not None and stored < server.storage:
     return False
+n = n_tokens + request.input_length
 
-# fails a_batch_is_sent_before_the_next
+# fails each_is_sent_once_before_the_next
 
 # %% decode waits for all prefill
 # - if not batch:
@@ -195,26 +231,26 @@ for _ in range(len(self.waiting)):
     self.waiting.add(request)
     request = None
 
-# fails the_store_is_never_exceeded
+# %% passes over the oldest
+# - batch = self._next_batch(server)
+if len(self.waiting) > 1:
+    oldest = self.waiting.constrained_get(lambda request: True)
+    batch = self._next_batch(server)
+    rest = [self.waiting.constrained_get(lambda request: True) for _ in range(len(self.waiting))]
+    for request in [oldest, *rest]:
+        self.waiting.add(request)
+else:
+    batch = self._next_batch(server)
+
+# fails memories_are_never_exceeded
 
 # %% does not ask the store
-# = request.input_length > stored => False
+# = room if stored is None else min(room, stored) => room
 
 # %% asks the store for each alone
-# = stored -= request.input_length => pass
-
-# %% does not know the store at all
-# = server.storage_room() => None
-
-# fails similar_prompts_share_a_batch
-
-# %% joins exactly equal lengths, whatever the tolerance
-# = max(lengths) - min(lengths) <= server.tolerance => max(lengths) == min(lengths)
-
-# fails prefill_batches_are_filled
-
-# %% looks at the first 64 only
-# = self.waiting.constrained_get(fits, LOOK_AHEAD) => self.waiting.constrained_get(fits, 64)
+# - room = room if stored is None else min(room, stored)
+stored = room if stored is None else stored
+# = n <= room => n <= room and request.input_length <= stored
 
 # fails every_request_is_prefilled_once only_what_cannot_run_is_refused
 
@@ -226,13 +262,7 @@ if request.limit > 1:
     rooms += [(request.size, server.decode_capacity)]
     rooms += [] if server.storage is None else [(request.input_length, server.storage)]
 
-# fails prefill_batches_are_filled
-
-# %% the store with padding
-# - alike = max(lengths) - min(lengths) <= server.tolerance
-alike = max(lengths) - min(lengths) <= server.tolerance and max(lengths) * len(lengths) <= stored + sum(in_batch)
-
-# fails the_first_token_counts only_what_cannot_run_is_refused
+# fails each_is_sent_once_before_the_next only_what_cannot_run_is_refused
 
 # %% max_length 64
 # = Request(fields, server.max_length) => Request(fields, 64)
