@@ -54,7 +54,9 @@ def compare(
     """
     rows = tuple(rows)
     costs_of, found = measured_costs(rows), []
-    for row in (each for each in rows if each.experiment == "served" and each.is_ok):
+    for row in (
+        each for each in rows if each.experiment == "served" and each.counts.get("n_served")
+    ):
         way = row.setting.split(", ")[3]
         calibrated = simulated(row, costs_of(way), loops)
         lower = simulated(row, floors, loops) if floors else {}

@@ -22,7 +22,7 @@ from labkit.labs.batching.real.engine import Engine
 from labkit.labs.batching.traffic import code_like
 from labkit.labs.batching.workload import Job, Setup, exponential_lengths, poisson
 from labkit.measuring.device import free_device_memory
-from labkit.measuring.records import IsDone, Row, measured
+from labkit.measuring.records import IsDone, Row
 
 SEPARATE, TOGETHER, SMALL, LARGE = "separate", "together", "chunked 512", "chunked 8192"
 WAYS_TO_SERVE = (SEPARATE, TOGETHER, SMALL, LARGE)
@@ -39,6 +39,7 @@ CPU_SETUP = Setup(
 )  # fmt: skip
 N_REQUESTS = {POISSON: 60, BURSTY: 120}
 TIMEOUT_S = 60.0
+COUNTED = "counted"  # one run each, whose numbers are its row's counts
 SHARED_OUT = 2  # cards that each get every second request, where one card does all work
 
 
@@ -106,7 +107,7 @@ def served(
         decoders = [stack.enter_context(models.decoder(each, n_room)) for each in devices]
         engines = [Engine(decoder) for decoder in decoders]
         n_batch = setup_of(SEPARATE, is_gpu).decode_batch
-        engines[0].warm_up(n_batch, 2048, (1, 2, 3, 5, 9, 17))
+        engines[0].warm_up(n_batch, 2048, (1, 2, 3, 5, 9, 16))
         for engine in engines[1:]:
             engine.warm_up(n_batch, 0)
         tokens_per_s = _tokens_per_s(engines[0], 4096 if is_gpu else 32)
@@ -143,9 +144,8 @@ def _measured(row: Row, engines: list[Engine], loops: tuple, shrink: int) -> Row
     else:
         cards = engines if way == SEPARATE else engines[:1]
         run, _ = serve_on_gpus(jobs, setup, prefill(), decode(), cards, timeout_s=TIMEOUT_S)
-    note = run.stopped
-    found = measured(row, [run.makespan_s], {**count, **numbers(run, way)})
-    return replace(found, note=note)
+    counts = {**count, "seconds": run.makespan_s, **numbers(run, way)}
+    return replace(row, outcome=COUNTED, note=run.stopped, counts=counts)
 
 
 def numbers(run: Run, way: str) -> dict[str, float]:

@@ -79,9 +79,7 @@ class Engine:
         for n in prompts:
             chunks = {slot: torch.ones(1, dtype=torch.int64) for slot in slots[1:n]}
             for n_batch in (0, *batches[2:]):
-                self.decoder.step(
-                    dict(islice(run.items(), n_batch)), {slots[0]: long, **chunks}
-                )
+                self.decoder.step(dict(islice(run.items(), n_batch)), {slots[0]: long, **chunks})
                 self._forget()
         self.clear()
 
@@ -156,4 +154,3 @@ class Link:
             for stream in reversed(self._streams):
                 stack.enter_context(torch.cuda.stream(stream))
             yield
-
