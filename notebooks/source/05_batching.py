@@ -682,7 +682,12 @@ work = {
     "a step, 64 requests of 2,048": lambda costs: costs.decode_s(64, 64 * 2048),
 }
 rows = [
-    [what, f"{1e3 * of(h100):.1f}", f"{1e3 * of(recorded):.1f}", f"{of(recorded) / of(h100):.2f}"]
+    [
+        what,
+        f"{1e3 * of(h100):.1f}",
+        f"{1e3 * of(recorded):.1f}",
+        f"{of(recorded) / of(h100):.2f}",
+    ]
     for what, of in work.items()
 ]
 kit.Table(["work", "floor, ms", "measured, ms", "ratio"], rows, "one H100")

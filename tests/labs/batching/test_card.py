@@ -1,6 +1,7 @@
-"""Chunked prefill: each token is made once, no pass is too long, costs are those of its parts."""
+"""One card: what it refuses, what its passes cost, and that the scheduler keeps all rules."""
 
 import random
+from dataclasses import replace
 
 import matplotlib
 
@@ -12,18 +13,19 @@ from hypothesis import strategies as st
 
 from labkit.batching import Scheduler
 from labkit.labs.batching.card import serve_on_card
-from labkit.labs.batching.checks.loops import RULES
-from labkit.labs.batching.passes import replay_card
-from labkit.labs.batching.replay import faults_of
+from labkit.labs.batching.checks import passes
 from labkit.labs.batching.log import DECODE, PREFILL
 from labkit.labs.batching.metrics import summarize
+from labkit.labs.batching.passes import replay_card
 from labkit.labs.batching.pauses import draw_pauses, longest_pause_s
+from labkit.labs.batching.replay import faults_of
 from labkit.labs.batching.workload import Job, RooflineCosts, Setup, poisson
 from labkit.measuring.roofline import ModelWork, Roofline
 
 COSTS = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
-SETUP = Setup(prefill_capacity=2000, decode_capacity=3000, decode_batch=4, max_length=1500)
 BUDGET = 64
+SETUP = Setup(decode_capacity=3000, decode_batch=4, max_length=1500, budget=BUDGET)
+RULES = [each.rule for each in vars(passes).values() if hasattr(each, "rule")]
 
 
 class Counted:
@@ -84,7 +86,7 @@ def test_no_pass_exceeds_the_budget_and_nothing_exceeds_the_card(jobs):
         assert len(held) <= SETUP.decode_batch
         assert sum(held.values()) <= SETUP.decode_capacity
     assert held == {}
-    first = [event.ids[0] for event in run.events("load")]
+    first = [*dict.fromkeys(event.ids[0] for event in run.events("load"))]
     came = [job.id for job in sorted(jobs, key=lambda job: job.arrival_s)]
     assert first == came
 
@@ -160,7 +162,9 @@ def test_what_no_card_could_compute_is_refused_with_the_reason(pieces, words):
 
 
 def test_a_scheduler_that_does_nothing_ends():
-    run = serve_on_card([Job(0, 10), Job(1, 5, arrival_s=9.0)], SETUP, Passes(None), errors=(ValueError,))
+    run = serve_on_card(
+        [Job(0, 10), Job(1, 5, arrival_s=9.0)], SETUP, Passes(None), errors=(ValueError,)
+    )
     assert "raised" in run.stopped
 
     class Idle:
@@ -199,7 +203,7 @@ def workloads(draw):
 @given(workloads())
 def test_the_scheduler_keeps_all_rules_on_any_card(workload):
     run = serve_on_card(*workload, Scheduler())
-    assert (run.stopped, faults_of(run, RULES["Scheduler"], replay_card)) == ("", {})
+    assert (run.stopped, faults_of(run, RULES, replay_card)) == ("", {})
 
 
 def test_a_mixed_pass_costs_what_its_only_part_costs():
