@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from labkit.batching import Scheduler
 from labkit.labs.batching.card import serve_on_card
 from labkit.labs.batching.checks import passes
-from labkit.labs.batching.log import DECODE, PREFILL
+from labkit.labs.batching.log import PREFILL
 from labkit.labs.batching.metrics import summarize
 from labkit.labs.batching.passes import replay_card
 from labkit.labs.batching.pauses import draw_pauses, longest_pause_s
@@ -105,7 +105,7 @@ def test_a_run_by_hand():
         (2.0, (0,)),
         (3.0, (1,)),
     ]
-    assert [(e.end_s, e.ids) for e in run.events("finish", server=DECODE)] == [
+    assert [(e.end_s, e.ids) for e in run.events("finish")] == [
         (4.0, (0,)),
         (4.0, (1,)),
     ]
