@@ -13,7 +13,7 @@ What holds, after every call:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -89,6 +89,15 @@ class Pages:
         self._pages[slot] = []
         self.table[slot] = 0
         self.rewind(slot, 0)
+
+    def assign(self, slot: int, pages: Sequence[int]) -> None:
+        """Let a slot have just these pages, whoever else has them: a scheduler keeps count."""
+        own = self._pages[slot]
+        n_same = len(own) if [*pages[: len(own)]] == own else 0
+        if len(pages) > n_same:
+            new = torch.tensor([*pages[n_same:]], dtype=torch.int32)
+            self.table[slot, n_same : len(pages)] = new
+        self._pages[slot] = [*pages]
 
     def rewind(self, slot: int, n_cached: int) -> None:
         """Let a slot have its first n_cached positions; a transfer says so of what has come."""

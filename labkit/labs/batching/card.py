@@ -181,7 +181,7 @@ class Card(Server):
         if not isinstance(blocks, list | tuple):
             raise ValueError(f"wanted a list of numbers of blocks, got {blocks!r:.60}")
         known, table = self._tables.get(i, ()), tuple(blocks)
-        if table == known:
+        if table and table == known:
             return known
         new = table[len(known) :] if table[: len(known)] == known else table
         if {*map(type, new)} - {int}:

@@ -10,6 +10,7 @@ import torch
 from labkit.labs.batching.measured.costs import costs, first_device
 from labkit.labs.batching.measured.link import COPY, NCCL, PINNED, link
 from labkit.labs.batching.measured.overlap import overlap, second_tokens
+from labkit.labs.batching.measured.served import served
 from labkit.labs.batching.measured.sizes import Models
 from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import IsDone, Row
@@ -33,7 +34,7 @@ def serving(
     """Passes of the serving decoder, a KV cache's way to another GPU, and both at once.
 
     n_devices: GPUs to use, at most two; all that there are if None. Row experiments: prefill_pass,
-    decode_pass, mixed_pass, kv_transfer, overlap, second_token.
+    decode_pass, mixed_pass, kv_transfer, overlap, second_token, served.
     """
     models = Models(profile)
     devices = devices_of(models, n_devices)
@@ -48,6 +49,7 @@ def serving(
     ]
     if len(devices) > 1:
         parts += [link(*words, devices, (NCCL,)), overlap(*words, devices, NCCL)]
+    parts.append(served(models, is_done, devices))
     for row in chain.from_iterable(parts):
         if profile.device == "cuda":
             time.sleep(min(sum(row.samples_s), MOST_REST_S))

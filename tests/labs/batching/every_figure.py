@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from labkit import batching
 from labkit.labs.batching import timeline
 from labkit.labs.batching import widget as batching_widget
-from labkit.labs.batching.chunked import serve_chunked
+from labkit.labs.batching.card import serve_on_card
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.pauses import draw_pauses
 from labkit.labs.batching.policies import StaticDecodeLoop
@@ -45,7 +45,7 @@ def every_figure() -> Iterator[tuple[str, CourseFigure]]:
     runs = {
         "separate": serve(jobs, long, *loops, costs=costs),
         "together": serve(jobs, long, *loops, costs=costs, shared=True),
-        "chunked": serve_chunked(jobs, long, costs),
+        "chunked": serve_on_card(jobs, long, batching.Scheduler(), costs=costs),
     }
     yield "pauses", draw_pauses(runs)
     run = batching_widget.simulate(

@@ -151,16 +151,16 @@ def _budgets(rng: random.Random) -> list[LoopCase]:
     longer = [(rng.randint(2, 9), 2), (rng.randint(52, 59), 3), (level, 2), (50, 3), (49, 2)]
     pairs = [(level, 2), (level + 1, 3), (level, 3), (level, 2), (2 * level + 1, 2), (level, 2)]
     uneven = [(rng.choice((2, 3, 28, 30)), rng.randint(2, 4)) for _ in range(20)]
-    exact = replace(SETUP, prefill_budget=3 * level + 5)
+    exact = replace(SETUP, prefill_budget=3 * level)
     missed = replace(SETUP, prefill_budget=3 * level + 4)
     low = replace(SETUP, prefill_budget=48)
     memory = replace(SETUP, prefill_capacity=2 * level, max_length=96)
     memory = replace(memory, decode_capacity=4 * level)
-    tight = replace(SETUP, storage=3 * level + 5, prefill_budget=3 * level + 9)
+    tight = replace(SETUP, storage=3 * level + 5, prefill_budget=200)
     filled = replace(SETUP, storage=2 * level, decode_batch=2)
     small_batch = replace(SETUP, prefill_batch=2, prefill_budget=100)
     return [
-        LoopCase("to the budget", _jobs(rng, three), exact, rng.choice(ORDERS), FAST_PREFILL),
+        LoopCase("to the budget", _jobs(rng, [(level, 3)] * 9), exact, rng.choice(ORDERS), FAST_PREFILL),
         LoopCase("beyond the budget", _jobs(rng, three), missed, rng.choice(ORDERS), FAST_PREFILL),
         LoopCase("longer", _jobs(rng, rng.sample(longer, 5), 9.0), low, rng.choice(ORDERS)),
         LoopCase("longer, at once", _jobs(rng, longer * 2), low, "prefill first", NO_PREFILL),

@@ -18,7 +18,7 @@ from labkit.labs.batching.workload import FixedCosts, Job, Setup
 NEAR = 1.35  # steps, over the least possible
 FEW = 1.5  # batches, over those of `packed`
 
-AMPLE = Setup(decode_batch=8, prefill_batch=8, prefill_budget=192, max_length=128)
+AMPLE = Setup(decode_batch=8, prefill_batch=8, prefill_budget=320, max_length=128)
 CROWDED = Setup(decode_capacity=96, decode_batch=8)
 
 

@@ -155,12 +155,12 @@ request = self.waiting.constrained_get(fits, looks)
 # %% never batches: one at a time
 # = len(batch) < server.max_batch => not batch
 
-# fails every_request_is_prefilled_once prefill_never_idles_beside_work nobody_is_passed_over
+# fails every_request_is_prefilled_once prefill_never_idles_beside_work
 
 # %% never computes a prompt that is longer than the budget
 # = (not batch or n <= server.budget) => n <= server.budget
 
-# fails every_request_is_prefilled_once only_what_cannot_run_is_refused
+# fails only_what_cannot_run_is_refused
 
 # %% refuses a prompt that is longer than the budget
 # = rooms = [(request.input_length, server.capacity) => rooms = [(request.input_length, min(server.budget, server.capacity))
@@ -230,6 +230,8 @@ for _ in range(len(self.waiting)):
         break
     self.waiting.add(request)
     request = None
+
+# fails prefill_batches_are_filled nobody_is_passed_over (prefill_never_idles_beside_work)
 
 # %% passes over the oldest
 # - batch = self._next_batch(server)

@@ -1,9 +1,11 @@
 """Wrong answers to `Scheduler`: edits of the reference."""
 
-# fails x
+# fails no_pass_exceeds_the_budget
 
 # %% one token over the budget
 # = {}, card.budget, False => {}, card.budget + 1, False
+
+# fails who_fits_begins_in_the_next_pass passes_are_filled
 
 # %% static batches: nobody begins while others run
 # = {}, card.budget, False => {}, card.budget, bool(self.running)
@@ -11,8 +13,12 @@
 # %% one request in each pass
 # = while self.waiting and left and => while self.waiting and not planned and
 
+# fails running_requests_come_first (every_request_is_served)
+
 # %% pieces of prompts before running requests
 # = for request in [*self.running]: => for request in sorted(self.running, key=lambda each: -self._n_due(each)):
+
+# fails running_requests_come_first (preempts_only_without_blocks)
 
 # %% new prompts first, running requests after them
 # - planned, left, is_full = {}, card.budget, False
@@ -35,16 +41,25 @@ self.running = [*old, *self.running]
 newest, is_full = self.running.pop(), True
 left += planned.pop(newest, 0)
 
+# fails the_newest_is_preempted
+
 # %% preempts the oldest
 # = self.running.pop(), True => self.running.pop(0), True
 
+# fails preempts_only_without_blocks
+
 # %% preempts while one block is free
 # = n_more > len(self.free) => n_more and n_more >= len(self.free)
+
+# fails no_call_does_nothing_beside_work (who_fits_begins_in_the_next_pass passes_are_filled
+#   preempts_only_without_blocks)
 
 # %% blocks of finished requests are lost
 # - card.finish(request.id)
 # - self._give_back(request)
 card.finish(request.id)
+
+# fails preempts_only_without_blocks (passes_are_filled known_prefixes_are_not_computed_again)
 
 # %% blocks of preempted requests are lost
 # - card.preempt(newest.id)
@@ -52,44 +67,52 @@ card.finish(request.id)
 card.preempt(newest.id)
 newest.blocks = []
 
+# fails pieces_read_their_own_tokens nobody_writes_into_a_shared_block
+
 # %% shares a block that is not full yet
 # = request.hashes[: request.n_cached // card.block_size] => request.hashes[: -(-request.n_cached // card.block_size)]
 
 # %% shares the whole prompt as soon as it begins
 # = request.hashes[: request.n_cached // card.block_size] => request.hashes[: len(request.blocks)]
 
-# %% whole prompts only
-# - n = min(left, self._n_due(request))
-# - if not self._take(request, n, card):
-n = min(card.budget, self._n_due(request))
-if n > left:
-    break
-if not self._take(request, n, card):
-
-# %% reserves the size
-# = n_more = -(-(request.n_cached + n) // => n_more = -(-request.size //
-
-# %% two blocks more than needed
-# = card.block_size) - len(request.blocks) => card.block_size) + 2 - len(request.blocks)
-
-# %% no prefix is shared
-# = request.hashes[: (self._n_due(request) - 1) // card.block_size] => ()
-
-# %% shares a whole prompt
-# = (self._n_due(request) - 1) // card.block_size => self._n_due(request) // card.block_size
-
 # %% a taken block keeps its hash
 # - if self.block_of.get(old := self.hash_of.pop(block, None)) == block:
 # -     del self.block_of[old]
 
-# %% a shared block has one user
-# = self.n_users[block] += 1 => self.n_users[block] = 1
+# fails passes_are_filled
 
-# %% a shared block stays in the list of free ones
-# - if not self.n_users[block]:
-# -     self.free.remove(block)
-# - self.n_users[block] += 1
-self.n_users[block] += 1
+# %% whole prompts only
+# - n = min(left, self._n_due(request))
+# - if not self._take(request, n, card):
+# -     self._give_back(request)
+# -     break
+n = min(card.budget, self._n_due(request))
+if n > left or not self._take(request, n, card):
+    self._give_back(request)
+    break
+
+# %% cuts a prompt only if it is alone in a pass
+# - if not self._take(request, n, card):
+# -     self._give_back(request)
+# -     break
+if (planned and n < self._n_due(request)) or not self._take(request, n, card):
+    self._give_back(request)
+    break
+
+# fails blocks_are_taken_as_answers_grow (passes_are_filled)
+
+# %% reserves the size
+# = n_more = -(-(request.n_cached + n) // => n_more = -(-request.size //
+
+# fails blocks_are_taken_as_answers_grow preempts_only_without_blocks
+
+# %% two blocks more than needed
+# = card.block_size) - len(request.blocks) => card.block_size) + 2 - len(request.blocks)
+
+# fails known_prefixes_are_not_computed_again
+
+# %% no prefix is shared
+# = request.hashes[: (self._n_due(request) - 1) // card.block_size] => ()
 
 # %% a freed block is not found any more
 # - if not self.n_users[block]:
@@ -107,6 +130,22 @@ if request.state == "done":
     for block, each in zip(request.blocks, request.hashes, strict=False):
         self.block_of[each], self.hash_of[block] = block, each
 
+# fails every_request_is_served
+
+# %% shares a whole prompt
+# = (self._n_due(request) - 1) // card.block_size => self._n_due(request) // card.block_size
+
+# fails nobody_writes_into_a_shared_block
+
+# %% a shared block has one user
+# = self.n_users[block] += 1 => self.n_users[block] = 1
+
+# %% a shared block stays in the list of free ones
+# - if not self.n_users[block]:
+# -     self.free.remove(block)
+# - self.n_users[block] += 1
+self.n_users[block] += 1
+
 # %% gives back what others still use
 # - self.n_users[block] -= 1
 # - if not self.n_users[block]:
@@ -115,37 +154,10 @@ self.n_users[block] = 0
 if block not in self.free:
     self.free.append(block)
 
+# fails requests_begin_in_order
+
 # %% preempted requests go to the end of the queue
 # = self.waiting.appendleft(newest) => self.waiting.append(newest)
-
-# %% preempted requests are forgotten
-# - self.waiting.appendleft(newest)
-
-# %% preempted requests lose their tokens
-# - self.waiting.appendleft(newest)
-newest.tokens.clear()
-self.waiting.appendleft(newest)
-
-# %% does not tell that it preempts
-# - card.preempt(newest.id)
-
-# %% a call that preempts runs no pass
-# = if not planned: => if not planned or any(not each.blocks and each.tokens for each in self.waiting):
-
-# %% refuses what fits exactly
-# = request.size > card.n_blocks => request.size >= card.n_blocks
-
-# %% refuses by the prompt alone
-# = request.size > card.n_blocks => request.input_length > card.n_blocks
-
-# %% refuses nothing that may have no token
-# = if request.limit < 1: => if request.limit < -10_000:
-
-# %% one slot too many
-# = < card.max_batch and => <= card.max_batch and
-
-# %% slots are not counted
-# =  and len(self.running) < card.max_batch and not is_full =>  and not is_full
 
 # %% the newest begins first
 # - request = self.waiting[0]
@@ -157,14 +169,29 @@ request = self.waiting[0]
 self.waiting = deque(sorted(self.waiting, key=lambda each: each.input_length))
 request = self.waiting[0]
 
-# %% blocks are rounded down
-# = -(-(request.n_cached + n) // card.block_size) => (request.n_cached + n) // card.block_size
+# fails requests_begin_in_order no_call_does_nothing_beside_work (passes_are_filled)
 
-# %% the end of a text is not seen
-# = request.add_token(token, card.eos) => request.add_token(token, -1)
+# %% preempted requests are forgotten
+# - self.waiting.appendleft(newest)
 
-# %% begins pieces anew
-# = request.n_cached += n => request.n_cached = n
+# fails no_call_does_nothing_beside_work passes_are_filled (running_requests_come_first
+#   known_prefixes_are_not_computed_again)
+
+# %% preempted requests lose their tokens
+# - self.waiting.appendleft(newest)
+newest.tokens.clear()
+self.waiting.appendleft(newest)
+
+# fails running_requests_come_first passes_are_filled nobody_writes_into_a_shared_block
+#   (pieces_follow_each_other)
+
+# %% does not tell that it preempts
+# - card.preempt(newest.id)
+
+# fails no_call_does_nothing_beside_work
+
+# %% a call that preempts runs no pass
+# = if not planned: => if not planned or any(not each.blocks and each.tokens for each in self.waiting):
 
 # %% does nothing after a request has ended
 # - self.running.remove(request)
@@ -175,3 +202,65 @@ self.rest = getattr(self, "rest", 0) - 1
 if self.rest >= 0:
     return
 planned = self._plan(card)
+
+# fails only_the_impossible_is_refused
+
+# %% refuses what fits exactly
+# = request.size > card.n_blocks => request.size >= card.n_blocks
+
+# %% refuses by the prompt alone
+# = request.size > card.n_blocks => request.input_length > card.n_blocks
+
+# %% refuses nothing that may have no token
+# = if request.limit < 1: => if request.limit < -10_000:
+
+# fails no_more_run_than_slots
+
+# %% one slot too many
+# = < card.max_batch and => <= card.max_batch and
+
+# %% slots are not counted
+# =  and len(self.running) < card.max_batch and not is_full =>  and not is_full
+
+# fails blocks_cover_the_tokens
+
+# %% blocks are rounded down
+# = -(-(request.n_cached + n) // card.block_size) => (request.n_cached + n) // card.block_size
+
+# %% takes a block one token late
+# = -(-(request.n_cached + n) // card.block_size) => -(-(request.n_cached + n - (request.n_cached > 0)) // card.block_size)
+
+# fails answers_end_where_they_should
+
+# %% the end of a text is not seen
+# = request.add_token(token, card.eos) => request.add_token(token, -1)
+
+# fails pieces_follow_each_other nobody_writes_into_a_shared_block (running_requests_come_first
+#   known_prefixes_are_not_computed_again)
+
+# %% begins pieces anew
+# = request.n_cached += n => request.n_cached = n
+
+# fails who_fits_begins_in_the_next_pass
+
+# %% waits a call before it begins beside others
+# - request = self.waiting[0]
+request = self.waiting[0]
+n_wanted = -(-request.size // card.block_size) + len(self.running) + 1
+is_late = len(self.free) >= n_wanted and self._n_due(request) <= left
+if self.running and is_late and not hasattr(request, "late"):
+    request.late = True
+    break
+
+# fails pieces_follow_each_other
+
+# %% the last token of a cut piece is computed again
+# = request.n_cached += n => request.n_cached += n - (n > 1 and request.n_cached + n < request.input_length)
+
+# fails pieces_read_their_own_tokens
+
+# %% shared blocks in the wrong order
+# - self.n_users[block] += 1
+# - request.blocks.append(block)
+self.n_users[block] += 1
+request.blocks.insert(0, block)
