@@ -26,7 +26,8 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.labs.batching.checks.partners": "BatchByBatchDecode",
         "labkit.labs.batching.card": "serve_on_card",
         "labkit.labs.batching.driver": "ORDERS serve",
-        "labkit.labs.batching.metrics": "goodput latencies mean_ttft_md1 summarize transfer_s",
+        "labkit.labs.batching.metrics": "alike goodput latencies mean_ttft_md1 padding_waste "
+        "summarize transfer_s",
         "labkit.labs.batching.policies": "POLICIES StaticDecodeLoop",
         "labkit.labs.batching.real.one_process": "generate_alone serve_real",
         "labkit.labs.batching.real.two_processes": "CAN_FORK serve_in_two_processes",

@@ -61,6 +61,23 @@ def goodput(
     return n_good / seconds
 
 
+def alike(lengths: Sequence[int], tolerance: int, n_most: int) -> list[list[int]]:
+    """Batches of prompts whose lengths differ by at most `tolerance`, n_most in each.
+
+    Each begins with the first prompt that is left, and takes later ones in order.
+    """
+    left, batches = list(lengths), []
+    while left:
+        batch, others = [], []
+        for length in left:
+            together = [*batch, length]
+            is_alike = max(together) - min(together) <= tolerance
+            (batch if is_alike and len(batch) < n_most else others).append(length)
+        batches.append(batch)
+        left = others
+    return batches
+
+
 def padding_waste(batches: Sequence[Sequence[int]]) -> float:
     """The share of padding in the computed prompt tokens; 0 without any batch.
 

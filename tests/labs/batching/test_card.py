@@ -109,7 +109,7 @@ def test_a_run_by_hand():
         (4.0, (0,)),
         (4.0, (1,)),
     ]
-    assert summarize(run).padding_waste == 0
+    assert summarize(run).prefill_tokens == 65
 
 
 def test_what_can_never_run_is_refused_and_the_others_are_served():

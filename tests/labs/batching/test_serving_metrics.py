@@ -1,5 +1,6 @@
-"""Metrics of five traces written by hand, and what they do not depend on."""
+"""Metrics of five traces written by hand, what they do not depend on, and padded batches."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from labkit.batching import DecodeLoop, PrefillLoop
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.log import DECODE, PREFILL, Event, Run
-from labkit.labs.batching.metrics import Spread, summarize
-from labkit.labs.batching.workload import FixedCosts, Job, Setup
+from labkit.labs.batching.metrics import Spread, alike, summarize
+from labkit.labs.batching.recorded import MeasuredCosts
+from labkit.labs.batching.workload import FixedCosts, Job, RooflineCosts, Setup
+from labkit.measuring.roofline import ModelWork, Roofline
 
 SETUP = Setup(decode_batch=4)
 
@@ -199,3 +202,30 @@ def test_the_table_is_readable():
         "goodput     0.125 requests/s with TTFT up to 1 s and TPOT up to 2 s",
     ]
     assert "goodput" not in str(summarize(one_request()))
+
+
+def test_prompts_are_grouped_around_the_first_that_is_left():
+    lengths = [10, 30, 14, 6, 12, 13, 31]
+    assert alike(lengths, 4, 3) == [[10, 14, 12], [30, 31], [6], [13]]
+    assert alike(lengths, 100, 4) == [[10, 30, 14, 6], [12, 13, 31]]
+    assert alike([], 4, 3) == []
+
+
+H200 = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
+SLOW = {dtype: 0.55 * peak for dtype, peak in H200.machine.peaks.items()}
+HALF = replace(H200, machine=replace(H200.machine, peaks=SLOW))
+COSTS = {"floors": H200, "at 0.55": HALF, "measured": MeasuredCosts.recorded()}
+
+
+@pytest.mark.parametrize("costs", COSTS.values(), ids=COSTS)
+def test_padded_batches_gain_from_like_lengths_and_packed_ones_do_not_need_them(costs):
+    """The order that section 11 of the notebook shows, with floors, slower ones and measured costs."""
+    rng = random.Random(1)
+    burst = [rng.randint(16, 256) for _ in range(400)]
+    padded, packed = {}, {}
+    for tolerance in (0, 16, 240):
+        batches = alike(burst, tolerance, 16)
+        padded[tolerance] = sum(costs.prefill_s([max(each)] * len(each)) for each in batches)
+        packed[tolerance] = sum(map(costs.prefill_s, batches))
+    assert padded[16] < padded[0] < padded[240]
+    assert packed[240] < 1.01 * packed[16] < padded[16]

@@ -160,7 +160,9 @@ def _budgets(rng: random.Random) -> list[LoopCase]:
     filled = replace(SETUP, storage=2 * level, decode_batch=2)
     small_batch = replace(SETUP, prefill_batch=2, prefill_budget=100)
     return [
-        LoopCase("to the budget", _jobs(rng, [(level, 3)] * 9), exact, rng.choice(ORDERS), FAST_PREFILL),
+        LoopCase(
+            "to the budget", _jobs(rng, [(level, 3)] * 9), exact, rng.choice(ORDERS), FAST_PREFILL
+        ),
         LoopCase("beyond the budget", _jobs(rng, three), missed, rng.choice(ORDERS), FAST_PREFILL),
         LoopCase("longer", _jobs(rng, rng.sample(longer, 5), 9.0), low, rng.choice(ORDERS)),
         LoopCase("longer, at once", _jobs(rng, longer * 2), low, "prefill first", NO_PREFILL),

@@ -1,8 +1,8 @@
 """Bounds of both loops on crowds: in how few batches and steps is the work done?
 
-These are what the exercises are about, and each has one that is a gate: without batches that fill
-their budget `PrefillLoop` earns at most half, without continuous batching `DecodeLoop` does. So does a
-loop that exceeds a memory, loses a KV cache, or idles beside work.
+These are what the exercises are about, and each has one that is a gate: without full batches
+`PrefillLoop` earns at most half, without continuous batching `DecodeLoop` does. So does a loop that
+exceeds a memory, loses a KV cache, or idles beside work.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,8 @@ CROWDED = Setup(decode_capacity=96, decode_batch=8)
 class LoadCase:
     """Several crowds, over which a mean is taken.
 
-    kind: "prompts" where batches of them count, "slots" where memory is ample, "memory" where it is not.
+    kind: "prompts" where their batches count, "slots" where memory is ample, "memory" where it is
+    not.
     """
 
     kind: str

@@ -31,11 +31,11 @@ LIMITS_S = 0.5, 0.01  # to the first token, and mean to each further one
 RHOS, SEEDS = (0.5, 0.7, 0.9), (0, 1, 2)
 GPU_SETUP = Setup(
     prefill_capacity=20_000, decode_capacity=320_000, prefill_batch=4, decode_batch=64,
-    max_length=10_240, tolerance=64, block_size=64,
+    max_length=10_240, prefill_budget=4096, block_size=64,
 )  # fmt: skip
 CPU_SETUP = Setup(
     prefill_capacity=256, decode_capacity=1024, prefill_batch=4, decode_batch=4, max_length=100,
-    tolerance=16, block_size=16,
+    prefill_budget=128, block_size=16,
 )  # fmt: skip
 N_REQUESTS = {POISSON: 60, BURSTY: 120}
 TIMEOUT_S = 60.0

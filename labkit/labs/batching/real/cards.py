@@ -85,10 +85,6 @@ class _OnEngine(servers.Server):
 class PrefillServer(_OnEngine, servers.PrefillServer):
     """Computes prompts, packed, and sends their KV caches away."""
 
-    def __init__(self, *shared: Any) -> None:
-        super().__init__(*shared)
-        self.budget = getattr(self.run.setup, "prefill_budget", self.capacity)
-
     def run_prefill(self, ids: Sequence[int]) -> list[int]:
         """The first new token of each of these requests."""
         jobs = self._batch(ids)
@@ -96,8 +92,7 @@ class PrefillServer(_OnEngine, servers.PrefillServer):
         begin_s = self.clock.now_s
         vocab = self.engine.decoder.shape.vocab_size
         tokens = self.engine.prefill({job.id: prompt_of(job, vocab) for job in jobs})
-        n_tokens = max(job.n_input for job in jobs) * len(jobs)
-        self._act("prefill", ids, n_tokens, self.clock.now_s - begin_s)
+        self._act("prefill", ids, sum(job.n_input for job in jobs), self.clock.now_s - begin_s)
         first = dict(zip(ids, tokens, strict=True))
         self._store.first |= first
         keep(self.made, first)
