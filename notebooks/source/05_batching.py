@@ -40,7 +40,6 @@
 import random
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -161,8 +160,9 @@ print(
 # ```
 #
 # The loops share only this store. You write `step(server)`. It does what can be done now, and
-# returns. A driver calls it again and again. Through `server` a loop reads the numbers of its server
-# (`capacity`, `max_batch` and a few more, listed in the cells below), and calls these functions:
+# returns. A driver calls it again and again. Through `server` a loop reads the numbers of its
+# server (`capacity`, `max_batch` and a few more, listed in the cells below), and calls these
+# functions:
 #
 # | loop | function | what it does |
 # |---|---|---|
@@ -189,8 +189,8 @@ print(
 #
 # A batch of prompts is one pass of the model. Its prompts are *packed*: they stand one after the
 # other in one row, and each token attends to its own prompt only. So a pass has no padding, and
-# its size is the sum of its prompts. The server has a *budget* for it: a pass that is too short
-# wastes time on reading the weights, and all requests of a pass that is too long wait for its end.
+# its size is the sum of its prompts. The server has a *budget* for it. A pass that is too short
+# wastes time on reading the weights. All requests of a pass that is too long wait for its end.
 #
 # Write the loop in three stages, and run the check after each stage: it lists which rules hold.
 #
@@ -418,11 +418,11 @@ lab.timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 #
 # ## 8. The same loops on a real model
 #
-# Your loops do not know that the clock was virtual. With `lab.serve_real` they use the same functions
-# on a small real model of this course, `tiny-target`. Prompts are computed, and KV caches are
-# written to pages (lab 4), saved, loaded and freed. Each request must get exactly the tokens that
-# it gets alone: other requests in the batch, and padding, must not change them. Here both servers
-# take turns on one processor. So the requests on the decode server pause while a prompt is
+# Your loops do not know that the clock was virtual. With `lab.serve_real` they use the same
+# functions on a small real model of this course, `tiny-target`. Prompts are computed, and KV caches
+# are written to pages (lab 4), saved, loaded and freed. Each request must get exactly the tokens
+# that it gets alone: other requests in the batch, and padding, must not change them. Here both
+# servers take turns on one processor. So the requests on the decode server pause while a prompt is
 # computed.
 
 # %% experiment="real_model"
@@ -463,9 +463,9 @@ lab.timeline.draw(split_run, "The tiny target, in two processes")
 # ## 9. The scheduler of today
 #
 # Most engines do not separate the two kinds of work. In vLLM and SGLang one card does both, in the
-# same pass, unless you ask for something else. A pass has a *budget* of tokens. Each running request takes one
-# token of it, and pieces of prompts take the rest (*chunked prefill*). So a long prompt stops
-# nobody for long, and one reading of the weights serves both kinds of work.
+# same pass, unless you ask for something else. A pass has a *budget* of tokens. Each running
+# request takes one token of it, and pieces of prompts take the rest (*chunked prefill*). So a long
+# prompt stops nobody for long, and one reading of the weights serves both kinds of work.
 #
 # One idea makes this simple. A request has tokens that are *known*: its prompt, and what was made
 # so far. Some of them are *cached*: their keys and values are on the card. The others are *due*. At
@@ -484,11 +484,11 @@ lab.timeline.draw(split_run, "The tiny target, in two processes")
 # | `finish(id)`, `refuse(id, reason)` | tell the client; after `finish` the blocks are free |
 #
 # A piece is `(id, start, n, blocks)`: compute n tokens of this request from position `start` on.
-# `blocks` are all blocks of the request so far. Block number `blocks[k]` holds the positions from
-# k × `block_size` on. What is before `start` must be in the blocks already, from earlier passes. The card
-# keeps no list of free blocks: you do.
+# `blocks` are all blocks of the request so far. Block number `blocks[k]` holds the positions from k
+# × `block_size` on. The positions before `start` must be in the blocks already, from earlier
+# passes. The card keeps no list of free blocks: you do.
 #
-# **Stage 1: whole prompts.** A request that begins takes blocks for its `size`, and a prompt is
+# **Stage 1 has whole prompts.** A request that begins takes blocks for its `size`, and a prompt is
 # computed in one piece.
 #
 # * **Refusing**: refuse a request if its `size` is larger than all blocks together, or if it may
@@ -501,14 +501,14 @@ lab.timeline.draw(split_run, "The tiny target, in two processes")
 # * **Ends**: a request that has its last token is finished before the next pass.
 # * **No idling**: a call runs a pass if a request runs, or if the oldest can begin.
 #
-# **Stage 2: pieces.** A prompt that is longer than the rest of the budget is cut. Its next piece
+# **Stage 2 has pieces.** A prompt that is longer than the rest of the budget is cut. Its next piece
 # begins where the last one ended.
 #
 # * **Filled passes**: a pass leaves budget only if all tokens that are due are in it, and the next
 #   request finds no slot or not enough blocks.
 #
-# **Stage 3: blocks as answers grow.** Now a request takes blocks only for the piece that comes next.
-# It never has more than one block beyond what its known tokens need.
+# **In stage 3 blocks are taken as answers grow.** Now a request takes blocks only for the piece
+# that comes next. It never has more than one block beyond what its known tokens need.
 #
 # * **Preemption**: if a running request finds no free block, preempt the newest of the running
 #   requests, the one that began last. This may be the request itself. It loses its blocks and keeps its tokens. It
@@ -516,17 +516,17 @@ lab.timeline.draw(split_run, "The tiny target, in two processes")
 #   computed again. (Nobody has to begin in a call that preempts.)
 # * Preempt only if running requests need more blocks than are free.
 #
-# **Stage 4: the same beginning.** After a pass, every full block of a prompt can be found by its
-# hash. A free block keeps what it holds until it is taken.
+# **In stage 4 requests begin alike.** After a pass, every full block of a prompt can be found by
+# its hash. A free block keeps what it holds until it is taken.
 #
 # * **Prefix hits**: a request that begins uses the blocks of its first hashes, as long as each is
 #   found. At least one token is left to compute, because its result is needed.
 # * **Sharing**: a block may have several users, and it is free when the last one has left. Share a
 #   block only when a pass has filled it. Nobody writes into a block that has another user.
 #
-# A scheduler that breaks a rule of stage 1, reads what is not its own, writes into a shared block,
-# or preempts the wrong request earns at most half of the points. Passes that are not filled, blocks
-# that are reserved, and prefixes that are computed again each cost a part.
+# A scheduler earns at most half of the points if it breaks a rule of stage 1 or preempts the wrong
+# request. The same holds if it reads what is not its own or writes into a shared block. Passes that
+# are not filled, blocks that are reserved, and prefixes that are computed again each cost a part.
 
 # %% exercise="labkit.batching:Scheduler" points=5
 
@@ -577,11 +577,12 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
 
 # %% [markdown]
 # Remember the GB/s of cache. A prefill server sends that many bytes per second. If the link is
-# slower, the link is the bottleneck, whatever the cards can do; then it would be faster to
-# compute the prompt again than to move its cache. Llama-3.1-8B needs 9 GB/s: a link of 100 Gbit/s
-# is enough, and a link of 10 Gbit/s is not. Llama-2-7B does not share KV heads and needs four
-# times as much. Here the prefill server sends the *first* token, as in DistServe, so only the second one
-# waits for the transfer. In vLLM the decode server sends all tokens, so there the first one waits as well.
+# slower, the link is the bottleneck, whatever the cards can do; then it would be faster to compute
+# the prompt again than to move its cache. Llama-3.1-8B needs 9 GB/s: a link of 100 Gbit/s is
+# enough, and a link of 10 Gbit/s is not. Llama-2-7B does not share KV heads and needs four times as
+# much. Here the prefill server sends the *first* token, as in DistServe, so only the second one
+# waits for the transfer. In vLLM the decode server sends all tokens, so there the first one waits
+# as well.
 #
 # ## 11. What users see
 #
@@ -597,41 +598,6 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
 lab.summarize(h200_run, limits_s=(0.2, 0.01)).table
 
 # %% [markdown]
-# ### Why are prompts packed?
-#
-# Before, the prompts of a batch were a rectangle: each was padded to the longest one, and the
-# padding took time and memory as well. To waste less, engines put prompts of similar length
-# together. Here are 400 prompts of 16 to 256 tokens. Each batch has at most 16 prompts, whose
-# lengths differ by at most `tolerance`. We compute the same batches as rectangles, and packed.
-
-# %% experiment="padded_or_packed"
-rng = random.Random(1)
-burst = [rng.randint(16, 256) for _ in range(400)]
-rows = []
-for tolerance in (0, 4, 16, 64, 240):
-    batches = lab.alike(burst, tolerance, 16)
-    padded_s = sum(costs.prefill_s([max(each)] * len(each)) for each in batches)
-    packed_s = sum(costs.prefill_s(each) for each in batches)
-    waste = f"{lab.padding_waste(batches):.1%}"
-    times = f"{1e3 * padded_s:.0f} ms", f"{1e3 * packed_s:.0f} ms"
-    rows.append([tolerance, len(batches), waste, *times])
-kit.Table(["tolerance", "batches", "padding", "padded", "packed"], rows)
-
-# %% [markdown]
-# With padding, a little tolerance is best: all prompts take 811 ms with 4 tokens, and 941 ms with
-# none. If any prompt may join any other, they take 1,388 ms, with 43 % padding. Packed, the same
-# batches take 789 ms, and nobody has to look for similar prompts. So vLLM, SGLang, TensorRT-LLM
-# and nano-vllm pack. Their attention kernels read where each prompt of the row begins and ends.
-#
-# ### Bonus: length buckets
-#
-# An engine that pads must find prompts of similar length. With thousands in the queue, a search
-# takes long. Another way is to sort requests when they arrive: one bucket for each range of
-# lengths, and each batch from one bucket. The next bucket is the one that holds the oldest request
-# of all; if it were the fullest, rare lengths would starve. Write such a queue, use it in a prefill
-# loop, and show with numbers when it helps. A person marks it: the course page says how a bonus is
-# earned.
-#
 # ### Can we trust the clock?
 #
 # Take a prefill server that computes one prompt at a time, all of the same length, with arrivals
@@ -658,8 +624,9 @@ kit.Table(["busy", "simulated, ms", "by the formula, ms"], rows, "mean TTFT")
 #
 # ### Floors, or measured costs?
 #
-# So far, all times were floors. What does a card really need? The kit has a record of one: the engine of
-# this course, on an H100 with the shape of Llama-3.1-8B. `lab.MeasuredCosts` reads its costs from this record.
+# So far, all times were floors. What does a card really need? The kit has a record of one: the
+# engine of this course, on an H100 with the shape of Llama-3.1-8B. `lab.MeasuredCosts` reads its
+# costs from this record.
 
 # %% experiment="floors_or_measured"
 h100 = lab.RooflineCosts(
@@ -687,17 +654,56 @@ kit.Table(["work", "floor, ms", "measured, ms", "ratio"], rows, "one H100")
 # A prompt takes 1.7 times its floor, and a step 1.4 to 1.5 times. So a conclusion from floors
 # can be wrong: what looks idle may be overloaded. From here on, all costs are measured.
 #
+# ### Why are prompts packed?
+#
+# Before, the prompts of a batch were a rectangle: each was padded to the longest one, and the
+# padding took time and memory as well. To waste less, engines put prompts of similar length
+# together. Here are 400 prompts of 16 to 256 tokens. Each batch has at most 16 prompts, whose
+# lengths differ by at most `tolerance`. We compute the same batches as rectangles, and packed.
+
+# %% experiment="padded_or_packed"
+rng = random.Random(1)
+burst = [rng.randint(16, 256) for _ in range(400)]
+rows = []
+for tolerance in (0, 4, 16, 64, 240):
+    batches = lab.alike(burst, tolerance, 16)
+    padded_s = sum(recorded.prefill_s([max(each)] * len(each)) for each in batches)
+    packed_s = sum(recorded.prefill_s(each) for each in batches)
+    waste = f"{lab.padding_waste(batches):.1%}"
+    times = f"{1e3 * padded_s:.0f} ms", f"{1e3 * packed_s:.0f} ms"
+    rows.append([tolerance, len(batches), waste, *times])
+kit.Table(["tolerance", "batches", "padding", "padded", "packed"], rows)
+
+# %% [markdown]
+# With padding, all prompts take 1,972 ms if only equal lengths share a batch, and 1,390 ms with a
+# tolerance of 4. If any prompt may join any other, they take 2,231 ms, with 43 % padding. Packed,
+# the same batches take 1,288 ms, and nobody has to look for similar prompts. So vLLM, SGLang,
+# TensorRT-LLM and nano-vllm pack. Their attention kernels read where each prompt begins and ends.
+#
+# ### Bonus: length buckets
+#
+# An engine that pads must find prompts of similar length. With thousands in the queue, a search
+# takes long. Another way is to sort requests when they arrive: one bucket for each range of
+# lengths, and each batch from one bucket. The next bucket is the one that holds the oldest request
+# of all; if it were the fullest, rare lengths would starve. Write such a queue, use it in a prefill
+# loop, and show with numbers when it helps. A person marks it: the course page says how a bonus is
+# earned.
+#
 # ### Separate, together, or in pieces?
 #
 # Take two cards, prompts of 3,000 to 5,000 tokens, and answers of 200 tokens on average. There are
 # three ways. *Separate*: one card does all prefill, the other all decode. *Together*: each card
-# runs both of your loops for half of the requests. *In pieces*: each card runs your scheduler for half of
-# the requests, with a budget of 512 or 8,192 tokens.
+# runs both of your loops for half of the requests. *In pieces*: each card runs your scheduler for
+# half of the requests, with a budget of 512 or 8,192 tokens.
 #
 # How many requests get their first token within half a second, and then a token every 10 ms on
-# average? We give the load as ρ: the part of the time in which one card that computes all prompts is busy. Each
-# cell has the smallest and the largest of five runs. Predict first: which way is best at ρ = 0.5?
+# average? We give the load as ρ: the part of the time in which one card that computes all prompts
+# is busy. Each cell has the smallest and the largest of five runs. Predict first: which way is best
+# at ρ = 0.5?
 
+
+# %% given="replace"
+from dataclasses import replace
 
 # %% experiment="separate_or_together"
 LONG = lab.Setup(
@@ -747,14 +753,15 @@ kit.Table(["ρ", "requests/s", *WAYS], rows, "requests in time")
 # The numbers here are from the loops and the scheduler of the course; those of yours may differ a
 # little. With this limit, separate cards are best at each load: a step there never waits for a
 # prompt. Together is worst. While a prompt is computed, for about 100 ms, no request of its card
-# gets a token, and several prompts in a row stop them longer. Pieces of 512 tokens lie between. With
+# gets a token, and several prompts in a row stop them longer. Pieces of 512 tokens lie between.
+# With
 # 8,192 tokens a pass computes whole prompts, so this is little better than together. vLLM takes
 # 8,192 on cards with 70 GiB or more, and 2,048 on smaller ones. At ρ = 0.9 one run says nothing:
 # of five, the best has 87 % in time, the worst 11 %.
 #
 # With floors in place of measured costs, pieces of 512 would be best at each load, with all
-# requests in time. With a limit of 20 ms per token, they are best at ρ = 0.9 with measured costs too.
-# So separation does not make the cards faster. It keeps two kinds of work from disturbing each
+# requests in time. With a limit of 20 ms per token, they are best at ρ = 0.9 with measured costs
+# too. So separation does not make the cards faster. It keeps two kinds of work from disturbing each
 # other, and pays if the limit is tight. One thing can still mislead: the record has no piece with
 # thousands of tokens before it. Such pieces may take longer than here.
 #
@@ -789,9 +796,9 @@ for budget in (256, 512, 1024, 2048, 8192):
 kit.Table(["budget", "longest pause", "median TTFT", "in time"], rows, "ρ = 0.7")
 
 # %% [markdown]
-# Each doubling of the budget makes the longest pause nearly twice as long, and the first token comes a little
-# earlier. With 256 tokens more requests are in time than with 512, because a pass then takes 13 ms,
-# but the first token takes longest.
+# Each doubling of the budget makes the longest pause nearly twice as long, and the first token
+# comes a little earlier. With 256 tokens more requests are in time than with 512, because a pass
+# then takes 13 ms, but the first token takes longest.
 #
 # ### Written answer: when is one enough?
 #

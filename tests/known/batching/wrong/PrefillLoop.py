@@ -22,7 +22,7 @@ request = self.waiting.constrained_get(lambda request: True)
 if request is not None and not fits(request):
     break
 
-# fails every_request_is_prefilled_once prefill_never_idles_beside_work nobody_is_passed_over
+# fails every_request_is_prefilled_once prefill_never_idles_beside_work (nobody_is_passed_over)
 
 # %% waits for a full batch
 # - if not batch:
