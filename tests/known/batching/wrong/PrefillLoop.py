@@ -134,6 +134,8 @@ return n <= room and (not batch or padded <= server.budget)
 # %% counts the answers too
 # = n_tokens += request.input_length => n_tokens += request.size
 
+# fails prefill_batches_are_filled (a_crowd_shares_few_batches)
+
 # %% only prompts of similar lengths
 # - return n <= room and (not batch or n <= server.budget)
 if batch and abs(request.input_length - batch[0].input_length) > 8:
