@@ -53,7 +53,9 @@ def requests_begin_in_order(event: Event, state: CardState) -> Faults:
         older = [j for j in state.waiting if state.order[j] < state.order[i]]
         passed = [j for j in older if j not in event.ids]
         if i in state.waiting and passed:
-            yield passed[0], f"request {i} begins before request {passed[0]}, which came before it"
+            text = f"request {i} begins before request {passed[0]}, which came before it"
+            is_newest = state.order[i] == max(map(state.order.get, state.waiting))
+            yield passed[0], text + ("; it is the newest that waits" if is_newest else "")
 
 
 @_rule("ends where it should", "pass, finish",

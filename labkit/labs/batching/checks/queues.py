@@ -109,8 +109,8 @@ def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
     """The oldest request that meets the condition is taken, wherever it stands."""
     ids = case.ids
     searches = (
-        ([ids[4], ids[2]], ids[2]),
         (ids[3:], ids[3]),
+        ([ids[4], ids[2]], ids[2]),
         ([ids[-1], ids[1]], ids[1]),
         ([ids[-1]], ids[-1]),
     )
@@ -127,6 +127,8 @@ def the_oldest_that_fulfils_is_taken(student: Student, case: QueueCase) -> None:
 
 def _expect_oldest_taken(queue: Queue, accepted: Collection[int], right: int) -> None:
     whys = dict.fromkeys(accepted, "Of the requests that meet the condition, take the oldest.")
+    if len(accepted) > 2:
+        whys[[*accepted][-1]] = "It is the newest that meets the condition. Take the oldest."
     whys[None] = "A request that meets the condition is waiting. Look at all requests."
     _expect_taken(queue, accepted, right, whys=whys)
 
@@ -190,6 +192,7 @@ def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None
     """With n_most, only the first n_most requests are looked at, and no later one is taken."""
     ids, n = case.ids, 10 * len(case.ids)
     queue = case.build(student)
+    _expect_taken(case.build(student), [ids[-1]], None, 3, why="All requests are looked at.")
     asked = _expect_taken(queue, [ids[3]], None, 3, why="It is not among the first three.")
     if behind := [i for i in asked if i not in ids[:3]]:
         raise Wrong(
