@@ -270,7 +270,7 @@ SECOND = [(DECODE, "ready", (2,)), (DECODE, "load", (2,), 11), (DECODE, "decode"
         (
             "sent before the next",
             [*BEGUN, (PREFILL, "save", (2,), 10)],
-            "request 2 is saved for the decode server, but its first token is its last",
+            "request 2 is saved for the decode server, but its first token is all that it may",
         ),
         ("sent before the next", [*COME, (PREFILL, "finish", (2,))], "before its prefill"),
         ("refused only what cannot run", [(PREFILL, "refuse", (1,), 0, "no")], "could be served"),

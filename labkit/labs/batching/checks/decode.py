@@ -201,10 +201,12 @@ def who_fits_joins_at_the_next_step(event: Event, state: State) -> Faults:
 )
 def nobody_starves_on_the_way_to_decode(event: Event, state: State) -> Faults:
     """Newer requests join before the oldest that fits at most three times."""
-    patience = state.run.setup.patience
+    patience, jobs, n = state.run.setup.patience, state.run.jobs, state.run.setup.max_length
     for i in state.passed & state.ready.keys():
         if state.n_passed[i] >= patience:
-            text = f"request {i} has waited longest of those that fit, and newer ones have joined"
+            others = [jobs[j].size(n) - jobs[i].size(n) for j in event.ids]
+            kind = "smaller" if max(others) < 0 else "larger" if min(others) > 0 else "newer"
+            text = f"request {i} has waited longest of those that fit, and {kind} ones have joined"
             yield i, f"{text} before it at {patience + 1} steps, where {patience} are allowed"
 
 

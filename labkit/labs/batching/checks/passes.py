@@ -53,7 +53,9 @@ def requests_begin_in_order(event: Event, state: CardState) -> Faults:
         older = [j for j in state.waiting if state.order[j] < state.order[i]]
         passed = [j for j in older if j not in event.ids]
         if i in state.waiting and passed:
-            yield passed[0], f"request {i} begins before request {passed[0]}, which came before it"
+            text = f"request {i} begins before request {passed[0]}, which came before it"
+            is_newest = state.order[i] == max(map(state.order.get, state.waiting))
+            yield passed[0], text + ("; it is the newest that waits" if is_newest else "")
 
 
 @_rule("ends where it should", "pass, finish",
@@ -288,4 +290,8 @@ def known_prefixes_are_not_computed_again(event: Event, state: CardState) -> Fau
         n = n_hits * size
         if piece.start < n:
             what = f"request {piece.id} begins at position {piece.start}"
-            yield piece.id, f"{what}, and blocks of the card hold its first {n} tokens"
+            key = "hash", state.run.jobs[piece.id].hashes[piece.start // size]
+            used = {block for each in state.running.values() for block in each.blocks}
+            whose = "a running request has" if state.full[key] & used else "nobody uses"
+            text = f"{what}, and blocks of the card hold its first {n} tokens"
+            yield piece.id, f"{text}: the next of them is one that {whose}"

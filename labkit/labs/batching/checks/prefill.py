@@ -131,9 +131,7 @@ def _sent_wrongly(what: str, i: int, state: State) -> str:
         "save": {
             f"request {i} is saved a second time": i in state.saved,
             f"request {i} is saved, but has no memory on this server": i not in state.prefill_room,
-            f"request {i} is saved for the decode server, but its first token is its last": (
-                n_output == 1
-            ),
+            f"request {i} is saved for the decode server, but {_why_over(i, state)}": n_output == 1,
         },
         "finish": {
             f"request {i} is finished before its prefill": i not in state.n_tokens,
@@ -146,6 +144,12 @@ def _sent_wrongly(what: str, i: int, state: State) -> str:
         },
     }
     return next((text for text, is_so in faults[what].items() if is_so), "")
+
+
+def _why_over(i: int, state: State) -> str:
+    """Why the first token of a request is its last, in words."""
+    is_end = state.run.jobs[i].stops_after == 1
+    return f"its first token {'ends its text' if is_end else 'is all that it may have'}"
 
 
 def _never_sent(state: State) -> Faults:
@@ -196,7 +200,8 @@ def nobody_is_passed_over(event: Event, state: State) -> Faults:
     for i, job in state.waiting.items():
         if i in event.ids and job.n_input in older:
             text = f"request {i} goes before request {older[job.n_input]}, which is as long and has"
-            yield older[job.n_input], f"{text} waited longer"
+            by_id = " (the batch is in the order of ids)" if _is_by_id(event, state) else ""
+            yield older[job.n_input], f"{text} waited longer{by_id}"
             break
         if i not in event.ids and job.n_input <= state.store_free:
             older.setdefault(job.n_input, i)
@@ -204,6 +209,12 @@ def nobody_is_passed_over(event: Event, state: State) -> Faults:
     if oldest and oldest.id not in event.ids and state.n_left_out[oldest.id] == patience:
         text = f"request {oldest.id} has waited longest and fits, and {patience + 1} batches have"
         yield oldest.id, f"{text} gone without it, where {patience} may"
+
+
+def _is_by_id(event: Event, state: State) -> bool:
+    """Whether several requests are in the order of their ids, and not in that of their arrival."""
+    arrived = [i for i in state.waiting if i in event.ids]
+    return len(event.ids) > 1 and list(event.ids) == sorted(event.ids) != arrived
 
 
 def _n_tokens(event: Event, state: State) -> int:

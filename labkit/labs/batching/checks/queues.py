@@ -190,6 +190,7 @@ def no_more_than_n_most_are_looked_at(student: Student, case: QueueCase) -> None
     """With n_most, only the first n_most requests are looked at, and no later one is taken."""
     ids, n = case.ids, 10 * len(case.ids)
     queue = case.build(student)
+    _expect_taken(case.build(student), [ids[-1]], None, 3, why="All requests are looked at.")
     asked = _expect_taken(queue, [ids[3]], None, 3, why="It is not among the first three.")
     if behind := [i for i in asked if i not in ids[:3]]:
         raise Wrong(

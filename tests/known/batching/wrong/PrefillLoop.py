@@ -80,9 +80,6 @@ server.save_kv(request.id)
 # %% asks the memory for each alone
 # = n <= room => request.input_length <= room
 
-# %% does not ask the memory
-# = room if stored is None else min(room, stored) => 10**9 if stored is None else stored
-
 # fails each_is_sent_once_before_the_next
 
 # %% frees twice
@@ -146,11 +143,6 @@ return n <= room and (not batch or n <= server.budget)
 
 # %% four at most
 # = len(batch) < server.max_batch => len(batch) < min(4, server.max_batch)
-
-# %% looks at the first four
-# - request = self.waiting.constrained_get(fits, LOOK_AHEAD)
-looks = 4 - len(batch)
-request = self.waiting.constrained_get(fits, looks)
 
 # fails a_crowd_shares_few_batches prefill_batches_are_filled
 
