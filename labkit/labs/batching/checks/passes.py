@@ -290,4 +290,8 @@ def known_prefixes_are_not_computed_again(event: Event, state: CardState) -> Fau
         n = n_hits * size
         if piece.start < n:
             what = f"request {piece.id} begins at position {piece.start}"
-            yield piece.id, f"{what}, and blocks of the card hold its first {n} tokens"
+            key = "hash", state.run.jobs[piece.id].hashes[piece.start // size]
+            used = {block for each in state.running.values() for block in each.blocks}
+            whose = "a running request has" if state.full[key] & used else "nobody uses"
+            text = f"{what}, and blocks of the card hold its first {n} tokens"
+            yield piece.id, f"{text}: the next of them is one that {whose}"

@@ -72,24 +72,11 @@ newest.blocks = []
 # %% shares a block that is not full yet
 # = request.hashes[: request.n_cached // card.block_size] => request.hashes[: -(-request.n_cached // card.block_size)]
 
-# %% shares the whole prompt as soon as it begins
-# = request.hashes[: request.n_cached // card.block_size] => request.hashes[: len(request.blocks)]
-
 # %% a taken block keeps its hash
 # - if self.block_of.get(old := self.hash_of.pop(block, None)) == block:
 # -     del self.block_of[old]
 
 # fails passes_are_filled
-
-# %% whole prompts only
-# - n = min(left, self._n_due(request))
-# - if not self._take(request, n, card):
-# -     self._give_back(request)
-# -     break
-n = min(card.budget, self._n_due(request))
-if n > left or not self._take(request, n, card):
-    self._give_back(request)
-    break
 
 # %% cuts a prompt only if it is alone in a pass
 # - if not self._take(request, n, card):
@@ -145,14 +132,6 @@ if request.state == "done":
 # -     self.free.remove(block)
 # - self.n_users[block] += 1
 self.n_users[block] += 1
-
-# %% gives back what others still use
-# - self.n_users[block] -= 1
-# - if not self.n_users[block]:
-# -     self.free.append(block)
-self.n_users[block] = 0
-if block not in self.free:
-    self.free.append(block)
 
 # fails requests_begin_in_order
 
