@@ -95,7 +95,7 @@ class RequestQueue:
 
 
 class PrefillLoop:
-    """Computes prompts in batches of at most `budget` tokens; saves them for decode.
+    """Computes prompts in batches of `budget` tokens at most, and saves them.
 
     step(server) is called again and again. The server has these numbers:
     capacity, max_batch, budget, max_length, eos, decode_capacity, and
@@ -283,7 +283,7 @@ class Scheduler:
         return request.input_length + len(request.tokens) - request.n_cached
 
     def _share(self, request: Request, card: Any) -> None:
-        """Give it the blocks that hold its first tokens; one token at least is left to compute."""
+        """Give it the blocks that hold its first tokens; one token is left."""
         for each in request.hashes[: (self._n_due(request) - 1) // card.block_size]:
             if each not in self.block_of:
                 break
@@ -308,7 +308,7 @@ class Scheduler:
         return True
 
     def _computed(self, request: Request, n: int, card: Any) -> None:
-        """n more tokens are cached; full blocks of its prompt can be found by their hashes."""
+        """n more tokens are cached; full blocks can be found by hash."""
         first = request.n_cached // card.block_size
         request.n_cached += n
         full = request.hashes[: request.n_cached // card.block_size]

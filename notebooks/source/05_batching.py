@@ -1008,7 +1008,7 @@ engine_parts = {
 #   or because slots are empty (0.1).*
 # * *It gives a setting with much gain, because lengths differ widely and many requests wait
 #   (0.15).*
-# * *A setting without a number from the cells earns half.*
+# * *A setting without a number from the cells earns less (0.05 instead of 0.15).*
 
 # %% [markdown]
 # ### Written answer: your first change
@@ -1025,10 +1025,11 @@ engine_parts = {
 # improves its TTFT. Requests that begin alike share the KV cache of their beginning, which improves
 # the TTFT of the second one. Chunked prefill on one card shortens the longest pause.
 #
-# *Marking, one of:*
+# *Marking:*
 #
-# * *It names a change, a reason, and the number that it improves (0.5).*
-# * *It names a change and a reason without a number (0.25).*
+# * *The change, one of:*
+#   * *It names a change, a reason, and the number that it improves (0.5).*
+#   * *It names a change and a reason without a number (0.25).*
 
 # %% [markdown]
 # ## 13. Play with it

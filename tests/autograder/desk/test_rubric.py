@@ -22,7 +22,7 @@ def test_the_items_that_earn_add_up_to_the_points_of_the_question(question):
 
 def test_an_item_that_takes_points_off_is_negative():
     gain = next(each for each in QUESTIONS if each.name == "gain")
-    assert [item.points for item in gain.items] == [0.25, 0.25, -0.1]
+    assert [item.points for item in gain.items] == [0.1, 0.15, -0.1]
 
 
 def test_of_a_list_within_an_item_only_one_counts():

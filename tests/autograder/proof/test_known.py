@@ -94,4 +94,6 @@ def test_an_edit_that_fits_nothing_names_the_file_and_the_title(edit, found, oth
 def test_checks_that_fail_may_take_several_lines(tmp_path):
     path = tmp_path / "f.py"
     path.write_text('"""Doc."""\n\n# fails one two\n#   three\n\n# %% a, b = 1\nx = 1\n\n\ny = 2\n')
-    assert list(known._cells(path)) == [(("one", "two", "three"), "a, b = 1", "x = 1\n\n\ny = 2\n")]
+    assert list(known._cells(path)) == [
+        ((("one", "two", "three"), ()), "a, b = 1", "x = 1\n\n\ny = 2\n")
+    ]

@@ -187,9 +187,6 @@ planned = self._plan(card)
 # %% refuses what fits exactly
 # = request.size > card.n_blocks => request.size >= card.n_blocks
 
-# %% refuses by the prompt alone
-# = request.size > card.n_blocks => request.input_length > card.n_blocks
-
 # %% refuses nothing that may have no token
 # = if request.limit < 1: => if request.limit < -10_000:
 
@@ -202,9 +199,6 @@ planned = self._plan(card)
 # =  and len(self.running) < card.max_batch and not is_full =>  and not is_full
 
 # fails blocks_cover_the_tokens
-
-# %% blocks are rounded down
-# = -(-(request.n_cached + n) // card.block_size) => (request.n_cached + n) // card.block_size
 
 # %% takes a block one token late
 # = -(-(request.n_cached + n) // card.block_size) => -(-(request.n_cached + n - (request.n_cached > 0)) // card.block_size)
