@@ -135,17 +135,6 @@ kit.Table(
 
 # %% exercise="labkit.batching:RequestQueue" points=0.75
 
-# %% experiment="queue_in_use"
-queue = RequestQueue()
-for i, length in enumerate([300, 80, 500, 90]):
-    queue.add({"id": i, "input_length": length})
-short = queue.constrained_get(lambda request: request["input_length"] < 100)
-print(f"out: {short}\n{len(queue)} left, the oldest of them {queue.oldest()}")
-print(
-    "none has fewer than 50:",
-    queue.constrained_get(lambda each: each["input_length"] < 50),
-)
-
 # %% [markdown]
 # ## 6. Two servers, two loops
 #
@@ -233,6 +222,8 @@ print(
 # So build one stage after the other, and look at the rules that fail.
 
 # %% given="look_ahead"
+from dataclasses import replace
+
 from labkit.batching import LOOK_AHEAD
 
 # %% exercise="labkit.batching:PrefillLoop" points=2.5
@@ -311,27 +302,16 @@ print(alone.stopped or "The run came to its end.")
 #     loops[server].step(server)       # yours
 # ```
 #
-# A first draft of this lab had two functions for that condition. `has_prefill_requests` was true if
-# all requests were in "decode" or "done", `has_decode_requests` if all were "done". As the
-# condition of a `while` loop, both do the opposite of what was meant: a loop ends while there is
-# work, and goes on when there is none. And for no requests at all, both are true. If a loop
-# does nothing, it is called again when something may have changed. If both loops do nothing and no
-# request is coming, the run stops and says so. Here are the eight requests again, with both of your
-# loops:
+# A first draft of this lab had two functions for the condition. `has_prefill_requests` was true if
+# all requests were in "decode" or "done", `has_decode_requests` if all were "done". Both are the
+# opposite of what was meant: as conditions of `while` they end a loop while there is work. If both
+# of your loops do nothing and no request is coming, the run stops and says so.
+#
+# Here are the eight requests again, with both of your loops. Where does request 3 wait, and for
+# which request? Why does request 5 never appear on the decode server?
 
 # %% experiment="first_run"
 first_run = lab.serve(few_jobs, small, PrefillLoop(), DecodeLoop(), costs=by_hand)
-lines = sorted(
-    (event for event in first_run.log if event.what != "step"),
-    key=lambda event: event.begin_s,
-)
-print(*lines[:30], "...", sep="\n")
-
-# %% [markdown]
-# A picture is quicker to read than the log. Where does request 3 wait, and for which request? Why
-# does request 5 never appear on the decode server?
-
-# %% experiment="first_timeline"
 lab.timeline.draw(first_run, "Eight requests on small servers")
 
 # %% [markdown]
@@ -588,8 +568,7 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
 #
 # A user notices two durations. **TTFT**, the time to the first token, counts from the arrival.
 # **TPOT**, the time per output token, is the mean duration of each *further* token.
-
-# %% [markdown]
+#
 # An operator promises limits for both. A request that misses a limit is still served and paid
 # for, but it is of no use. **Goodput** is the number of requests per second that kept both
 # limits. `lab.summarize` computes these from the log of a run.
@@ -682,12 +661,10 @@ kit.Table(["tolerance", "batches", "padding", "padded", "packed"], rows)
 #
 # ### Bonus: length buckets
 #
-# An engine that pads must find prompts of similar length. With thousands in the queue, a search
-# takes long. Another way is to sort requests when they arrive: one bucket for each range of
-# lengths, and each batch from one bucket. The next bucket is the one that holds the oldest request
-# of all; if it were the fullest, rare lengths would starve. Write such a queue, use it in a prefill
-# loop, and show with numbers when it helps. A person marks it: the course page says how a bonus is
-# earned.
+# An engine that pads must find prompts of similar length, and a search takes long if thousands wait.
+# Write a queue with one bucket for each range of lengths. A batch comes from the bucket that holds
+# the oldest request. (If it came from the fullest one, rare lengths would starve.) Show with
+# numbers when it helps. A person marks it: the course page says how a bonus is earned.
 #
 # ### Separate, together, or in pieces?
 #
@@ -701,9 +678,6 @@ kit.Table(["tolerance", "batches", "padding", "padded", "packed"], rows)
 # is busy. Each cell has the smallest and the largest of five runs. Predict first: which way is best
 # at ρ = 0.5?
 
-
-# %% given="replace"
-from dataclasses import replace
 
 # %% experiment="separate_or_together"
 LONG = lab.Setup(
@@ -800,6 +774,29 @@ kit.Table(["budget", "longest pause", "median TTFT", "in time"], rows, "ρ = 0.7
 # comes a little earlier. With 256 tokens more requests are in time than with 512, because a pass
 # then takes 13 ms, but the first token takes longest.
 #
+# ### Question: how many cards of each kind?
+#
+# Separate cards pay only if both kinds have work. By the record, a prompt of 4,000 tokens takes
+# 102 ms. A step of 64 such requests takes 19 ms. An answer has 200 tokens: the prefill makes the
+# first one, and each step makes one more for each of 64 requests.
+#
+# Compute by hand: how many requests per second can a prefill card serve, and how many can a decode
+# card? How many prefill cards does one decode card need? And with one prefill card, at how many
+# requests per second is the mean TTFT twice the duration of a prefill? (Use the formula for M/D/1.)
+# Write numbers with two decimals, or Python expressions.
+
+# %% answer="card_ratio" points=0.5
+card_ratio = {
+    "requests/s of a prefill card": 9.8,
+    "requests/s of a decode card": 16.93,
+    "prefill cards for a decode card": 1.73,
+    "requests/s for twice the TTFT": 6.54,
+}
+
+# %% [markdown]
+# This is the mean of arrivals that do not depend on each other. Real requests come in bursts, and
+# then a queue is long at a much lower load.
+#
 # ### Written answer: when is one enough?
 #
 # So far, large batches were always better. Describe a setting in which a batch size of one is
@@ -842,34 +839,6 @@ kit.Table(["budget", "longest pause", "median TTFT", "in time"], rows, "ρ = 0.7
 # Below you compare your loop with `lab.StaticDecodeLoop`. It differs from the static way in one
 # point: it also starts a batch that is not full. It cannot know whether more requests will come.
 #
-# ### Question: which is it?
-#
-# Six servers have eight slots each. How does each of them batch?
-#
-# * **A.** Eight requests start together. Seven have their last token after 20 steps. No other
-#   request takes their slots until the eighth has its last token, after 400 steps. Then the next
-#   eight start, never fewer.
-# * **B.** A batch starts with eight requests, or with fewer when 50 ms have passed since the
-#   first of them arrived. A request that arrives later waits until all of them are done.
-# * **C.** A request arrives while others are at their 150th token. In the next step it gets its
-#   second token, together with their 151st.
-# * **D.** At night, a single request starts 50 ms after its arrival. Another arrives 10 ms after
-#   that start and waits for the whole answer of the first.
-# * **E.** At night, a single request gets no token until seven others have arrived.
-# * **F.** The number of requests in a step changes from step to step. The memory of a finished
-#   request is in use again in the next step.
-
-# %% answer="which_batching" points=0.25
-which_batching = {  # "static", "dynamic" or "continuous"
-    "A": "static",
-    "B": "dynamic",
-    "C": "continuous",
-    "D": "dynamic",
-    "E": "static",
-    "F": "continuous",
-}
-
-# %% [markdown]
 # ### Question: how large is the gain?
 #
 # Take a server with B slots and enough memory. Many requests are there at once. Count steps.
@@ -955,32 +924,40 @@ kit.Table(["policy", "steps"], rows)
 #
 # ### Question: which part of the engine is it?
 #
-# Continuous batching is one part of a serving engine. Here are effects of six other parts. Name
-# the part that causes each effect. The [glossary](../docs/glossary.md) explains all the words.
+# Batching is one part of a serving engine. Here are effects of ways to make batches, and of other
+# parts. Name what causes each. The [glossary](../docs/glossary.md) explains all the words.
 #
-# * **A.** Before, each request reserved KV memory for 2,048 tokens. Now it takes memory for 16
+# * **A.** Eight requests start together. Seven have their last token after 20 steps. No other
+#   request takes their slots until the eighth has its last token, after 400 steps. At night, a
+#   single request gets no token until seven others have arrived.
+# * **B.** At night, a single request starts 50 ms after its arrival. Another arrives 10 ms after
+#   that start and waits for the whole answer of the first.
+# * **C.** A request arrives while others are at their 150th token. In the next step it gets its
+#   second token, together with their 151st.
+# * **D.** Before, each request reserved KV memory for 2,048 tokens. Now it takes memory for 16
 #   tokens at a time, and only when it needs more.
-# * **B.** All 500 requests begin with the same instructions. The engine computes the KV cache of
+# * **E.** All 500 requests begin with the same instructions. The engine computes the KV cache of
 #   these instructions once.
-# * **C.** Before, a prompt of 32,000 tokens stopped the output of all other requests for a second.
+# * **F.** Before, a prompt of 32,000 tokens stopped the output of all other requests for a second.
 #   Now every step computes a part of this prompt, together with the next token of the others.
-# * **D.** A decode step took 8 ms, and the GPU was busy for 5 ms of it. Now the CPU starts the
+# * **G.** A decode step took 8 ms, and the GPU was busy for 5 ms of it. Now the CPU starts the
 #   whole step with one call, and the step takes 5 ms. The results are equal bit for bit.
-# * **E.** The weights need half of the bytes. At batch 1 a step takes about half of the time. The
-#   text may change a little.
-# * **F.** At batch 1 each pass of the model gives two tokens on average. The probabilities of the
+# * **H.** At batch 1 each pass of the model gives two tokens on average. The probabilities of the
 #   texts stay the same.
 
 # %% answer="engine_parts" points=0.25
 engine_parts = {
-    # "continuous batching", "chunked prefill", "CUDA graph", "paged cache",
-    # "prefix cache", "quantization", "speculative decoding" or "tensor parallelism"
-    "A": "paged cache",
-    "B": "prefix cache",
-    "C": "chunked prefill",
-    "D": "CUDA graph",
-    "E": "quantization",
-    "F": "speculative decoding",
+    # "static batches", "dynamic batches", "continuous batching", "chunked prefill",
+    # "CUDA graph", "paged cache", "prefix cache", "quantization",
+    # "speculative decoding" or "tensor parallelism"
+    "A": "static batches",
+    "B": "dynamic batches",
+    "C": "continuous batching",
+    "D": "paged cache",
+    "E": "prefix cache",
+    "F": "chunked prefill",
+    "G": "CUDA graph",
+    "H": "speculative decoding",
 }
 
 # %% [markdown]
@@ -1013,11 +990,12 @@ engine_parts = {
 # %% [markdown]
 # ### Written answer: your first change
 #
-# You run these two loops for a service with real users. Name the first thing that you would
-# change, why, and the number that this change should improve.
+# You run these two loops for a service with real users. Name something that your loops assume and
+# that does not hold there. What would you change first, and which number should improve?
 
-# %% [markdown] written="design" points=0.5
-# In section 7, about half of the reserved memory was never used. With blocks that are taken as an
+# %% [markdown] written="design" points=0.25
+# The loops assume that an answer may become as long as `limit` allows. In section 7, about half of
+# the reserved memory was never used. With blocks that are taken as an
 # answer grows, and with preempting the newest request when they run out, as in section 9, more
 # requests fit. Tokens per second would rise as long as memory, and not the slots, is the limit.
 #
@@ -1028,8 +1006,8 @@ engine_parts = {
 # *Marking:*
 #
 # * *The change, one of:*
-#   * *It names a change, a reason, and the number that it improves (0.5).*
-#   * *It names a change and a reason without a number (0.25).*
+#   * *It names an assumption, a change, and the number that it improves (0.25).*
+#   * *It names an assumption and a change without a number (0.15).*
 
 # %% [markdown]
 # ## 13. Play with it

@@ -2,41 +2,39 @@
 
 from typing import Any
 
-from autograder.labs.batching.cases import RIGHT_KINDS, RIGHT_PARTS
-from labkit.labs.batching.checks.answers import EIGHT, EQUAL, THIRTY_TWO
+from autograder.labs.batching.cases import RIGHT_PARTS, RIGHT_RATES
+from labkit.labs.batching.checks.answers import (
+    CARDS,
+    DECODE_RATE,
+    EIGHT,
+    EQUAL,
+    PREFILL_RATE,
+    THIRTY_TWO,
+    TWICE,
+)
 from labkit.labs.batching.metrics import harmonic
 
-_STATIC = "static_batches_are_recognized"
-_DYNAMIC = "dynamic_batches_are_recognized"
-_CONTINUOUS = "continuous_batches_are_recognized"
+_BATCHES = "ways_to_make_batches_are_recognized"
 _MEMORY = "parts_that_save_memory_are_recognized"
-_WAITING = "parts_that_end_waiting_are_recognized"
-_READING = "parts_that_read_less_are_recognized"
+_PASSES = "parts_that_change_a_pass_are_recognized"
+_PREFILL = "prefill_cards_are_counted_by_their_prompts"
+_DECODE = "decode_cards_are_counted_by_their_steps"
+_CARDS = "the_ratio_follows_from_both_rates"
+_QUEUE = "the_queue_gives_the_rate"
 _EQUAL = "equal_lengths_are_predicted"
 _EIGHT = "exponential_lengths_are_predicted"
 _MORE = "more_slots_are_predicted"
 
 
-def which(**changed: Any) -> str:
-    """The cell on the six behaviours, right but for what is changed."""
-    return f"which_batching = {(RIGHT_KINDS | changed)!r}"
-
-
-def one_wrong(kind: str, i: int, name: str) -> str:
-    """The cell with the i-th behaviour of a kind called by another name."""
-    letters = [letter for letter, right in RIGHT_KINDS.items() if right == kind]
-    return which(**{letters[i]: name})
-
-
-def swapped(kind: str, other: str) -> str:
-    """The cell with one name for the other, both ways."""
-    names = {kind: other, other: kind}
-    return which(**{letter: names.get(right, right) for letter, right in RIGHT_KINDS.items()})
-
-
 def parts(**changed: Any) -> str:
     """The cell on the parts of an engine, right but for what is changed."""
     return f"engine_parts = {(RIGHT_PARTS | changed)!r}"
+
+
+def cards(**changed: Any) -> str:
+    """The cell on the number of cards, right but for what is changed, by the names above."""
+    names = {"prefill": PREFILL_RATE, "decode": DECODE_RATE, "cards": CARDS, "twice": TWICE}
+    return f"card_ratio = {RIGHT_RATES | {names[key]: each for key, each in changed.items()}!r}"
 
 
 def ratios(equal: Any, eight: Any, thirty_two: Any) -> str:
@@ -45,20 +43,6 @@ def ratios(equal: Any, eight: Any, thirty_two: Any) -> str:
     return f"predicted_ratio = {answer!r}"
 
 
-_ALL = (_STATIC, _DYNAMIC, _CONTINUOUS)
-WHICH_CELLS = [
-    ("a static batch called dynamic", (_STATIC,), one_wrong("static", 0, "dynamic")),
-    ("a static one called continuous", (_STATIC,), one_wrong("static", 1, "continuous")),
-    ("a dynamic batch called static", (_DYNAMIC,), one_wrong("dynamic", 0, "static")),
-    ("a dynamic one called continuous", (_DYNAMIC,), one_wrong("dynamic", 1, "continuous")),
-    ("a continuous one called dynamic", (_CONTINUOUS,), one_wrong("continuous", 0, "dynamic")),
-    ("static and dynamic swapped", (_STATIC, _DYNAMIC), swapped("static", "dynamic")),
-    ("dynamic and continuous swapped", (_DYNAMIC, _CONTINUOUS), swapped("dynamic", "continuous")),
-    ("everything is continuous", _ALL, which(**dict.fromkeys(RIGHT_KINDS, "continuous"))),
-    ("a word of one's own", _ALL, which(A="greedy")),
-    ("a number", _ALL, which(A=1)),
-    ("a letter is missing", _ALL, which().replace("'A'", "'a'")),
-]  # fmt: skip
 RATIO_CELLS = [
     ("a gain for equal lengths", (_EQUAL,), ratios(2.0, 2.72, 4.06)),
     ("equal lengths lose", (_EQUAL,), ratios(0.5, 2.72, 4.06)),
@@ -77,34 +61,52 @@ RATIO_CELLS = [
     ("text", (_EQUAL, _EIGHT, _MORE), ratios("none", 2.72, 4.06)),
     ("one for all", (_EQUAL, _EIGHT, _MORE), ratios(1, 1, 1)),
 ]  # fmt: skip
-_PARTS = (_MEMORY, _WAITING, _READING)
+_PARTS = (_BATCHES, _MEMORY, _PASSES)
 PARTS_CELLS = [
-    ("pages and prefixes swapped", (_MEMORY,), parts(A="prefix cache", B="paged cache")),
-    ("shared memory is batching", (_MEMORY,), parts(B="continuous batching")),
-    ("a long prompt and batching", (_WAITING,), parts(C="continuous batching")),
-    ("one launch is parallelism", (_WAITING,), parts(D="tensor parallelism")),
-    ("half of the bytes by splitting", (_READING,), parts(E="tensor parallelism")),
-    ("several tokens by a graph", (_READING,), parts(F="CUDA graph")),
-    ("one answer for all", _PARTS, parts(**dict.fromkeys("ABCDEF", "continuous batching"))),
+    ("static and dynamic swapped", (_BATCHES,), parts(A="dynamic batches", B="static batches")),
+    ("a dynamic batch called continuous", (_BATCHES,), parts(B="continuous batching")),
+    ("a continuous one called dynamic", (_BATCHES,), parts(C="dynamic batches")),
+    ("pages and prefixes swapped", (_MEMORY,), parts(D="prefix cache", E="paged cache")),
+    ("shared memory is batching", (_MEMORY,), parts(E="continuous batching")),
+    ("a long prompt and batching", (_PASSES,), parts(F="continuous batching")),
+    ("one launch is parallelism", (_PASSES,), parts(G="tensor parallelism")),
+    ("several tokens by a graph", (_PASSES,), parts(H="CUDA graph")),
+    ("one answer for all", _PARTS, parts(**dict.fromkeys("ABCDEFGH", "quantization"))),
     ("a word of one's own", _PARTS, parts(A="magic")),
+    ("a number", _PARTS, parts(A=1)),
+    ("a letter is missing", _PARTS, parts().replace("'A'", "'a'")),
+]  # fmt: skip
+_RATES = (_PREFILL, _DECODE, _CARDS, _QUEUE)
+CARDS_CELLS = [
+    ("the duration of a prompt", (_PREFILL,), cards(prefill=0.102)),
+    ("a step serves one request", (_DECODE,), cards(decode=0.2645)),
+    ("tokens per second", (_DECODE,), cards(decode=3368.4)),
+    ("the ratio the other way", (_CARDS,), cards(cards=0.579)),
+    ("one of each", (_CARDS,), cards(cards=1)),
+    ("a card that is always busy", (_QUEUE,), cards(twice=9.8)),
+    ("half of the load", (_QUEUE,), cards(twice=4.9)),
+    ("a load in place of a rate", (_QUEUE,), cards(twice=0.667)),
+    ("text", _RATES, cards(decode="many")),
+    ("nothing", _RATES, cards(prefill=0, decode=0, cards=0, twice=0)),
 ]  # fmt: skip
 
 MUTANTS = {
     "engine_parts": PARTS_CELLS,
-    "which_batching": WHICH_CELLS,
+    "card_ratio": CARDS_CELLS,
     "predicted_ratio": RATIO_CELLS,
 }
 
 
 VARIANTS = {
-    "which_batching": {
-        "as they are": which(),
-        "in capitals": which().replace("'static'", "'Static'"),
-        "spaces, and one entry more": which(A=" static ", G="static"),
-    },
     "engine_parts": {
         "as they are": parts(),
-        "in capitals and small letters": parts(A="Paged Cache", D="cuda graph"),
+        "in capitals and small letters": parts(D="Paged Cache", G="cuda graph"),
+        "spaces, and one entry more": parts(A=" static batches ", I="static batches"),
+    },
+    "card_ratio": {
+        "as they are": cards(),
+        "two decimals": cards(prefill=9.8, decode=16.93, cards=1.73, twice=6.54),
+        "200 steps": cards(decode=16.84, cards=1.72),
     },
     "predicted_ratio": {
         "three digits": ratios(1.0, 2.72, 4.06),

@@ -17,7 +17,7 @@ from labkit.batching import (
 )
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
-from labkit.labs.batching.checks.answers import KINDS, SETTINGS
+from labkit.labs.batching.checks.answers import RATES, SETTINGS
 from labkit.labs.batching.driver import serve
 from labkit.labs.batching.metrics import goodput, latencies, padding_waste, transfer_s
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
@@ -226,7 +226,7 @@ def test_what_can_never_run_is_refused_with_a_reason():
 
 
 CHECKS, OPEN_CASES = checks_of("batching"), open_cases_of("batching")
-ANSWERS = ("which_batching", "engine_parts", "predicted_ratio")
+ANSWERS = ("card_ratio", "engine_parts", "predicted_ratio")
 
 
 @pytest.mark.parametrize("exercise", [name for name in CHECKS if name not in ANSWERS])
@@ -245,8 +245,8 @@ def test_no_two_checks_have_one_name_and_every_exercise_has_open_cases():
 @pytest.mark.parametrize(
     ("cell", "answer"),
     [
-        ("which_batching", dict(zip("ABCDEF", KINDS * 2, strict=True))),
-        ("engine_parts", dict.fromkeys("ABCDEF", "quantization")),
+        ("card_ratio", dict.fromkeys(RATES, 1)),
+        ("engine_parts", dict.fromkeys("ABCDEFGH", "quantization")),
         ("predicted_ratio", dict(zip(SETTINGS, (1, 8, 32), strict=True))),
     ],
 )

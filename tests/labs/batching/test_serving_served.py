@@ -7,6 +7,7 @@ from statistics import median
 import pytest
 
 from labkit.batching import DecodeLoop, PrefillLoop, Scheduler
+from labkit.labs.batching.checks.answers import N_SLOTS, PROMPT_S, STEP_S
 from labkit.labs.batching.compared import compare, simulated
 from labkit.labs.batching.measured import served, sizes
 from labkit.labs.batching.measured.served import SEPARATE, TOGETHER, WAYS_TO_SERVE
@@ -130,3 +131,8 @@ def test_a_run_is_simulated_again_from_its_row():
 
 def test_blocks_are_pages_and_page_0_is_nobodys():
     assert pages_of([0, 2], 32) == [1, 2, 5, 6]
+
+
+def test_the_question_on_cards_gives_durations_of_the_record():
+    assert COSTS.prefill_s([4000]) == pytest.approx(PROMPT_S, abs=5e-4)
+    assert COSTS.decode_s(N_SLOTS, N_SLOTS * 4100) == pytest.approx(STEP_S, abs=5e-4)

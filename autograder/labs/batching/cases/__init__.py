@@ -5,23 +5,37 @@ import random
 from autograder.labs.batching.cases.cards import card_cases
 from autograder.labs.batching.cases.loops import loop_cases, one_ends_at_once
 from labkit.checks.answers import AnswerCase
-from labkit.labs.batching.checks.answers import SETTINGS
+from labkit.labs.batching.checks.answers import (
+    N_SLOTS,
+    N_TOKENS,
+    PROMPT_S,
+    RATES,
+    SETTINGS,
+    STEP_S,
+)
 from labkit.labs.batching.checks.queues import QueueCase
 from labkit.labs.batching.checks.requests import RequestCase
 from labkit.labs.batching.metrics import harmonic
 from labkit.labs.batching.workload import Job
 
-RIGHT_KINDS = dict(
-    zip("ABCDEF", "static dynamic continuous dynamic static continuous".split(), strict=True)
-)
 RIGHT_PARTS = {
-    "A": "paged cache",
-    "B": "prefix cache",
-    "C": "chunked prefill",
-    "D": "CUDA graph",
-    "E": "quantization",
-    "F": "speculative decoding",
+    "A": "static batches",
+    "B": "dynamic batches",
+    "C": "continuous batching",
+    "D": "paged cache",
+    "E": "prefix cache",
+    "F": "chunked prefill",
+    "G": "CUDA graph",
+    "H": "speculative decoding",
 }
+PREFILL_RATE, DECODE_RATE = 1 / PROMPT_S, N_SLOTS / ((N_TOKENS - 1) * STEP_S)
+RIGHT_RATES = dict(
+    zip(
+        RATES,
+        (PREFILL_RATE, DECODE_RATE, DECODE_RATE / PREFILL_RATE, 2 / 3 * PREFILL_RATE),
+        strict=True,
+    )
+)
 RIGHT_RATIOS = dict(zip(SETTINGS, (1.0, harmonic(8), harmonic(32)), strict=True))
 
 
@@ -31,7 +45,7 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
         **loop_cases(rng),
         "Request": _requests(rng),
         "RequestQueue": [_queue(rng, 6), _queue(rng, rng.randint(7, 9))],
-        "which_batching": [AnswerCase("which_batching", RIGHT_KINDS)],
+        "card_ratio": [AnswerCase("card_ratio", RIGHT_RATES)],
         "engine_parts": [AnswerCase("engine_parts", RIGHT_PARTS)],
         "predicted_ratio": [AnswerCase("predicted_ratio", RIGHT_RATIOS)],
     }
