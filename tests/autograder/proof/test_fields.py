@@ -21,8 +21,11 @@ EXCEPT = {
     r"\w+ (work\.)?(shape|work)\.\w+": "sizes of models: real ones, and made-up ones like them",
     r"\w+ len\(.*\[\]\)": "a record, or a row as long as the others",
     r"\w+ len\((machine.peaks|unsaved|broken|dear|gammas)\)": "a record, or one setting",
-    r"(Prefill|Decode)Loop (len\()?(setup|loads|workloads|kind)\b.*": "settings of servers: a loop "
-        "does not read most of them, and checks of loops have capacities of their own",
+    r"((Prefill|Decode)Loop|Scheduler) (len\()?(setup|loads|workloads|kind)\b.*": "settings of "
+        "servers: a loop does not read most of them, and checks have capacities of their own",
+    r"(Prefill|Decode)Loop len\(jobs\[\].hashes\)": "two servers share no prefix",
+    r"Scheduler (order|costs.transfer|jobs\[\].hashes\[\])": "one card: no order of loops and no "
+        "store; a hash is any number",
     r"time_runs len\(work_s\)": "one run, after one that warms up",
     r"leaves_launch_floor_at n_context": "a check plays the answer itself as the last length",
     r"slopes len\(.*\)": "one length has no slope; a check plays it",

@@ -70,10 +70,12 @@ def _nothing(rng: random.Random) -> LoopCase:
 def _ample(rng: random.Random, kind: str) -> LoopCase:
     """Short prompts and blocks for all; some requests can never run."""
     slots = 1 if kind == "one slot" else rng.randint(3, 5)
-    setup = _setup(rng, 400, decode_batch=slots)
+    n = 64 if kind == "at once" else rng.randint(66, 90)
+    setup = _setup(rng, 400, decode_batch=slots, max_length=n)
     lengths = [(rng.randint(2, 8), *_answer(rng, 12)) for _ in range(rng.randint(7, 9))]
-    never = [(rng.randint(2, 9), 0), (64, 3), (rng.randint(65, 90), 5), (63, rng.randint(2, 9))]
-    lengths += rng.sample(never, 3) if kind != "one slot" else []
+    never = [(rng.randint(2, 9), 0), (n, 3), (rng.randint(n + 1, n + 26), 5)]
+    just = [(n - 1, rng.randint(2, 9))]
+    lengths += rng.sample(never, 2) + just if kind != "one slot" else []
     order = rng.sample(lengths, len(lengths))
     every_s = rng.uniform(0.5, 2) if kind == "coming" else 0.0
     return LoopCase(kind, _jobs(rng, order, every_s, setup), setup, costs=rng.choice(PACES))

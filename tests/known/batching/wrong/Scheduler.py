@@ -187,6 +187,9 @@ planned = self._plan(card)
 # %% refuses what fits exactly
 # = request.size > card.n_blocks => request.size >= card.n_blocks
 
+# %% max_length 64
+# = Request(fields, card.max_length) => Request(fields, 64)
+
 # %% refuses nothing that may have no token
 # = if request.limit < 1: => if request.limit < -10_000:
 
