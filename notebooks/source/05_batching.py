@@ -18,11 +18,9 @@
 # * predict the gain for a given workload, and check the prediction in a simulator;
 # * measure what users notice: time to the first token, time per token, goodput.
 #
-# **You need** Python classes and queues. Lab 2 explains the times of a GPU, lab 4 explains the KV
-# cache. The [glossary](../docs/glossary.md) explains the words of this lab in English and
-# Chinese. A CPU is enough. Times of the H200 are floors (lab 2): the best that its data sheet
-# allows. Cells with `TODO` are yours. The check below each runs a few visible tests. After you
-# hand in, the grader runs it on hidden tests.
+# **You need** Python classes and queues. Lab 2 explains the times of a GPU, lab 4 the KV cache, and
+# the [glossary](../docs/glossary.md) the words in English and Chinese. A CPU is enough. Cells with
+# `TODO` are yours; the check below each runs a few visible tests, and the grader hidden ones.
 #
 # **Time:** 5 to 8 hours. {points}:
 #
@@ -33,8 +31,8 @@
 # **The problem.** An 8B model on two H200 gets 500 requests, of 200 new tokens on average. One
 # after the other they take 314 s. In batches of 32 that wait for their longest request they take
 # 42.3 s. If a finished request leaves at once and the next one takes its slot, they take 12.9 s,
-# and 6.8 s with 128 slots. The cards and the tokens are the same, and no step became faster. In
-# this lab you write the code that makes the difference.
+# and 6.8 s with 128 slots. No step became faster. In this lab you write the code that makes the
+# difference. Times of the H200 are floors (lab 2): the best that its data sheet allows.
 
 # %% given="setup"
 import random
@@ -81,8 +79,7 @@ kit.Table(
 # %% [markdown]
 # A step for 64 requests takes 4.02 ms, and a step for one takes 3.14 ms. So 64 requests get 50
 # times as many tokens per second. Memory ends this: first its bandwidth, then its size. So every
-# step should serve many requests. This is hard because requests arrive at any time, and an answer
-# ends when the model ends it.
+# step should serve many requests, although they arrive at any time and end when the model ends them.
 #
 # ## 2. A request
 #
@@ -96,51 +93,44 @@ kit.Table(
 #                      if its first token is its last
 # ```
 #
-# Three rules are easy to get wrong:
-#
 # * The prefill makes the **first new token**, and this token counts.
 # * A request ends with the end-of-text token, which belongs to the answer, or with the last token
 #   that it may have. The earlier of the two ends it.
 # * `limit` is the largest number of new tokens that it may have. It is what the client wants, but
-#   prompt and answer together have at most `max_length` tokens. If the client said nothing, only
-#   `max_length` limits it. If the prompt is too long, `limit` is zero or negative; section 6
-#   refuses such a request.
+#   prompt and answer together have at most `max_length` tokens. If the prompt is too long, `limit`
+#   is zero or negative; section 5 refuses such a request.
 #
-# A new request is "queued". `add_token` can make it "done". The loops that you write in section 6
-# set the two states between. Each loop makes a `Request` of its own from the dict:
+# `add_token` can make a request "done". The loops of section 5 set the two states between. Each
+# makes a `Request` of its own:
 # `Request({"id": 7, "input_length": 30, "output_length": 6}, max_length=64)`.
 
 # %% exercise="labkit.batching:Request" points=1
 
 # %% [markdown]
-# ## 4. Does it fit?
+# ## 3. Does it fit?
 #
-# When a request joins the batch, nobody knows how long its answer will be. Suppose that we count
-# only the tokens that it has now. Then a batch that fits today is too large a hundred steps
-# later, and a request must be thrown out in the middle of its answer. So we count, from the
-# beginning, the largest size that a request can reach. (Engines with paged caches take the risk
-# and *preempt*: they throw out a running request when memory is full.)
+# When a request joins the batch, nobody knows how long its answer will be. If we counted only the
+# tokens that it has now, a batch that fits today would be too large a hundred steps later. So these
+# loops count the largest size that a request can reach. (Section 8 takes the risk.)
 
 # %% exercise="labkit.batching:does_fit" points=0.25
 
 # %% [markdown]
-# ## 5. The queue
+# ## 4. The queue
 #
-# A request that does not fit waits, and the queue must not lose it. `constrained_get` returns the
-# oldest request that meets a condition **and takes it out of the queue**. All others keep their
-# places. If no request meets the condition, it returns `None`. The most common mistake is to take
-# a request out first and to ask afterwards whether it fits. `n_most` says how many requests it
-# looks at, from the front. Our loops look at the first 256 (`lab.LOOK_AHEAD`), so a step stays fast
-# even if thousands wait.
+# A request that does not fit waits. `constrained_get` returns the oldest request that meets a
+# condition **and takes it out of the queue**. All others keep their places. If no request meets the
+# condition, it returns `None`. The most common mistake is to take a request out first and to ask
+# afterwards whether it fits. `n_most` says how many requests it looks at, from the front: our loops
+# look at 256 (`LOOK_AHEAD`), so a step stays fast even if thousands wait.
 
 # %% exercise="labkit.batching:RequestQueue" points=0.75
 
 # %% [markdown]
-# ## 6. Two servers, two loops
+# ## 5. Two servers, two loops
 #
-# Prefill feeds a whole prompt at once; its speed is limited by computing. Decode feeds one token of
-# each request; its speed is limited by moving the weights. On one card they disturb each other:
-# while a long prompt is computed, no request gets a token. So prefill and decode each have a
+# Prefill is limited by computing, decode by moving the weights. On one card they disturb each
+# other: while a long prompt is computed, no request gets a token. So prefill and decode each have a
 # server, as in the paper DistServe, and a store lies between them:
 #
 # ```
@@ -148,10 +138,9 @@ kit.Table(
 #                PrefillLoop              KV                DecodeLoop
 # ```
 #
-# The loops share only this store. You write `step(server)`. It does what can be done now, and
-# returns. A driver calls it again and again. Through `server` a loop reads the numbers of its
-# server (`capacity`, `max_batch` and a few more, listed in the cells below), and calls these
-# functions:
+# You write `step(server)`. It does what can be done now, and returns; a driver calls it again and
+# again. Through `server` a loop reads numbers (`capacity`, `max_batch` and a few more, listed in the
+# cells below), and calls these functions:
 #
 # | loop | function | what it does |
 # |---|---|---|
@@ -170,18 +159,17 @@ kit.Table(
 # A returned list has the order of `ids`. A prompt takes as much memory as it has tokens, until
 # `free_kv(id)`.
 #
-# The functions do not stop you from making mistakes: you can take more memory than a server has, or
-# free memory twice. But every call is written to a log, and the checks read the log. A request that
-# arrives while `step` runs is in the `arrivals()` of the next call.
+# The functions do not stop you from making mistakes. But every call is written to a log, and the
+# checks read the log. A request that arrives while `step` runs is in the next `arrivals()`.
 #
 # ### The prefill loop
 #
 # A batch of prompts is one pass of the model. Its prompts are *packed*: they stand one after the
-# other in one row, and each token attends to its own prompt only. So a pass has no padding, and
-# its size is the sum of its prompts. The server has a *budget* for it. A pass that is too short
-# wastes time on reading the weights. All requests of a pass that is too long wait for its end.
+# other in one row, and each token attends to its own prompt only. So the size of a pass is the sum
+# of its prompts. The server has a *budget* for it. A pass that is too short wastes time on reading
+# the weights, and everyone in a pass that is too long waits for its end.
 #
-# Write the loop in three stages, and run the check after each stage: it lists which rules hold.
+# Write the loop in three stages. The check lists after each which rules hold.
 #
 # **Stage 1: one request at a time.** In each call, take the arrivals, choose the oldest request
 # that fits here and in the store, compute it, and give its memory back.
@@ -194,8 +182,7 @@ kit.Table(
 #   other request. Then free the memory of each request once. Do all this before the next batch is
 #   computed, so that the decode server can already begin.
 # * **No idling**: a call must do something if the request that has waited longest fits. (If it
-#   does not fit, you may wait, or you may let others pass it. Passing keeps the server busy, but
-#   then a large prompt may wait long.)
+#   does not fit, you may wait, or let others pass it.)
 #
 # **Stage 2: batches.** Now take several requests at once.
 #
@@ -215,11 +202,8 @@ kit.Table(
 # * **Few batches**: make at most 1.5 times as many as a simple loop. (The simple loop takes
 #   requests in order, until the next one does not fit.)
 #
-# The cell below has methods whose names begin with `_`. They show one way to divide the work; you
-# may change or delete them. Only `__init__` and `step` are called from outside.
-#
-# While a loop breaks one of the rules of these three stages, it earns at most half of the points.
-# So build one stage after the other, and look at the rules that fail.
+# The methods whose names begin with `_` show one way to divide the work; you may delete them. While
+# a loop breaks one of these rules, it earns at most half of the points.
 
 # %% given="look_ahead"
 from dataclasses import replace
@@ -229,10 +213,9 @@ from labkit.batching import LOOK_AHEAD
 # %% exercise="labkit.batching:PrefillLoop" points=2.5
 
 # %% [markdown]
-# Look at your loop after each stage: here are eight requests on small servers. A prefill takes
-# 2 s, a step 1 s, and a transfer half a second. A plain decode loop of the kit plays the other
-# server. Which requests are computed together? Does the loop refuse a request that could be
-# served?
+# Here are eight requests on small servers. A prefill takes 2 s, a step 1 s, and a transfer half a
+# second. A plain decode loop of the kit plays the other server. Which requests are computed
+# together?
 
 # %% experiment="prefill_alone"
 few_jobs = [
@@ -272,8 +255,7 @@ print(alone.stopped or "The run came to its end.")
 #   enough memory for the request that has waited longest of all, it joins before the next step. It
 #   does not wait for another one to end;
 # * no request **starves**. You may let a small request in before a large one. But if a request
-#   fits, newer ones may join before it at three steps at most. A loop that always takes the newest
-#   or the shortest makes some requests wait to the very end.
+#   fits, newer ones may join before it at three steps at most.
 #
 # When a request joins, load its KV cache, reserve memory for the largest size that it can reach,
 # and free its memory in the store. Its dict has one more key, `"token"`: the first new token,
@@ -282,14 +264,14 @@ print(alone.stopped or "The run came to its end.")
 # meanwhile can join the next one.
 #
 # If many requests wait, your loop may take at most 1.35 times the smallest possible number of
-# steps. A loop that takes more although memory is ample does not batch continuously. Such a loop
-# earns at most half of the points. So does one that breaks a limit of the server, lets a free slot
-# wait, does nothing beside work, makes several steps in one call, or makes a request starve.
+# steps. A loop that takes more although memory is ample earns at most half of the points. So does
+# one that breaks a limit of the server, lets a free slot wait, does nothing beside work, makes
+# several steps in one call, or makes a request starve.
 
 # %% exercise="labkit.batching:DecodeLoop" points=2.5
 
 # %% [markdown]
-# ## 7. A run
+# ## 6. A run
 #
 # `lab.serve` in `labkit.labs.batching.driver` runs both loops. Each server has a clock; each
 # prefill or step moves the clock on by the duration of the work. Without its bookkeeping,
@@ -317,9 +299,9 @@ lab.timeline.draw(first_run, "Eight requests on small servers")
 # %% [markdown]
 # ### In any order
 #
-# In real use the loops are two processes, and their steps come in any order. A loop must be right
-# in every order. So `lab.serve` can also let one loop run as far as it can, or choose a loop at
-# random at each turn. `lab.faults` finds broken rules in a log, each by its name.
+# In real use the loops are two processes, and their steps come in any order. So `lab.serve` can
+# also let one loop run as far as it can, or choose a loop at random at each turn. `lab.faults`
+# finds broken rules in a log, each by its name.
 
 # %% experiment="orders"
 rng = random.Random(0)
@@ -344,8 +326,7 @@ for order in lab.ORDERS:
     print(f"{order:<15}{len(runs):>4} runs; rules broken: {rules}")
 
 # %% [markdown]
-# This is what a mistake looks like. We run your loops on a decode server that ignores `free_kv`,
-# and ask what is wrong.
+# This is what a mistake looks like: your loops on a decode server that ignores `free_kv`.
 
 
 # %% experiment="a_fault"
@@ -392,18 +373,15 @@ h200_run = lab.serve(jobs, two_cards, PrefillLoop(), DecodeLoop(), costs=costs)
 lab.timeline.draw(h200_run, "Llama-3.1-8B on two H200, 60 requests per second")
 
 # %% [markdown]
-# No client said how many tokens it wants, so each request reserves 2,048 tokens. In the picture,
-# pale orange is reserved, and strong orange is really used. The difference is the price of being
-# safe.
+# No client said how many tokens it wants, so each request reserves 2,048 tokens. Pale orange is
+# reserved, and strong orange is really used. The difference is the price of being safe.
 #
-# ## 8. The same loops on a real model
+# ## 7. The same loops on a real model
 #
-# Your loops do not know that the clock was virtual. With `lab.serve_real` they use the same
-# functions on a small real model of this course, `tiny-target`. Prompts are computed, and KV caches
-# are written to pages (lab 4), saved, loaded and freed. Each request must get exactly the tokens
-# that it gets alone: other requests in the batch, and padding, must not change them. Here both
-# servers take turns on one processor. So the requests on the decode server pause while a prompt is
-# computed.
+# Your loops do not know that the clock was virtual. `lab.serve_real` runs them on a small real model
+# of this course, `tiny-target`. KV caches are written to pages (lab 4), saved, loaded and freed. Each
+# request must get exactly the tokens that it gets alone, in any batch. Here both servers
+# take turns on one processor, so decode pauses while a prompt is computed.
 
 # %% experiment="real_model"
 texts = [prompt.text for prompt in kit.prompts()[::3]]
@@ -426,9 +404,8 @@ lab.timeline.draw(
 )
 
 # %% [markdown]
-# Now the loops run in two processes, as they were designed to. Both work at the same time, and
-# every KV cache is a file that one process writes and the other reads. (The classes of a notebook
-# reach another process by `fork`. On other systems than Linux, the cell uses one process.)
+# Now the loops run in two processes, at the same time, and every KV cache is a file that one writes
+# and the other reads. (On other systems than Linux, the cell uses one process.)
 
 # %% experiment="two_processes"
 serve_split = lab.serve_in_two_processes if lab.CAN_FORK else lab.serve_real
@@ -440,7 +417,7 @@ print(f"{n_same} of {len(texts)} requests have the tokens that they get alone")
 lab.timeline.draw(split_run, "The tiny target, in two processes")
 
 # %% [markdown]
-# ## 9. The scheduler of today
+# ## 8. The scheduler of today
 #
 # Most engines do not separate the two kinds of work. In vLLM and SGLang one card does both, in the
 # same pass, unless you ask for something else. A pass has a *budget* of tokens. Each running
@@ -526,7 +503,7 @@ for event in on_card.events("pass"):
 print(on_card.stopped or "The run came to its end.")
 
 # %% [markdown]
-# ## 10. Moving the cache
+# ## 9. Moving the cache
 #
 # Each KV cache crosses a link between the two servers. One token of Llama-3.1-8B takes 131,072
 # bytes, so a prompt of 2,000 tokens takes 262 MB. How long does the transfer take?
@@ -556,15 +533,14 @@ for model in ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-2-7b-hf"):
     print(f"  which is {need / 1e9:.1f} GB/s of cache")
 
 # %% [markdown]
-# Remember the GB/s of cache. A prefill server sends that many bytes per second. If the link is
-# slower, the link is the bottleneck, whatever the cards can do; then it would be faster to compute
-# the prompt again than to move its cache. Llama-3.1-8B needs 9 GB/s: a link of 100 Gbit/s is
-# enough, and a link of 10 Gbit/s is not. Llama-2-7B does not share KV heads and needs four times as
+# A prefill server sends that many GB/s of cache. If the link is slower, it is the bottleneck, and it
+# would be faster to compute the prompt again. Llama-3.1-8B needs 9 GB/s: a link of 100 Gbit/s is
+# enough, and one of 10 Gbit/s is not. Llama-2-7B does not share KV heads and needs four times as
 # much. Here the prefill server sends the *first* token, as in DistServe, so only the second one
 # waits for the transfer. In vLLM the decode server sends all tokens, so there the first one waits
 # as well.
 #
-# ## 11. What users see
+# ## 10. What users see
 #
 # A user notices two durations. **TTFT**, the time to the first token, counts from the arrival.
 # **TPOT**, the time per output token, is the mean duration of each *further* token.
@@ -794,8 +770,7 @@ card_ratio = {
 }
 
 # %% [markdown]
-# This is the mean of arrivals that do not depend on each other. Real requests come in bursts, and
-# then a queue is long at a much lower load.
+# Real requests come in bursts, and then a queue is long at a much lower load.
 #
 # ### Written answer: when is one enough?
 #
@@ -830,14 +805,14 @@ card_ratio = {
 # *One such setting is enough. An answer like "small model" gives no reason (0).*
 
 # %% [markdown]
-# ## 12. Three ways to make batches
+# ## 11. Three ways to make batches
 #
 # * **Static**: a batch starts when it is full, and ends when all of its requests are done.
 # * **Dynamic**: the same, but it also starts when its first request has waited for a set time.
 # * **Continuous**: requests join and leave between any two steps.
 #
-# Below you compare your loop with `lab.StaticDecodeLoop`. It differs from the static way in one
-# point: it also starts a batch that is not full. It cannot know whether more requests will come.
+# Below you compare your loop with `lab.StaticDecodeLoop`. It also starts a batch that is not full,
+# because it cannot know whether more requests will come.
 #
 # ### Question: how large is the gain?
 #
@@ -898,8 +873,7 @@ beside = {
 lab.timeline.draw_beside(beside)
 
 # %% [markdown]
-# Two policies of the next table know in advance how long each answer will be. No real server does.
-# How many steps does this knowledge save?
+# Two policies of the next table know how long each answer will be. No real server does.
 
 # %% experiment="sorted_lengths"
 lengths = lab.exponential_lengths(1600, 30, random.Random(3))
@@ -994,9 +968,9 @@ engine_parts = {
 # that does not hold there. What would you change first, and which number should improve?
 
 # %% [markdown] written="design" points=0.25
-# The loops assume that an answer may become as long as `limit` allows. In section 7, about half of
+# The loops assume that an answer may become as long as `limit` allows. In section 6, about half of
 # the reserved memory was never used. With blocks that are taken as an
-# answer grows, and with preempting the newest request when they run out, as in section 9, more
+# answer grows, and with preempting the newest request when they run out, as in section 8, more
 # requests fit. Tokens per second would rise as long as memory, and not the slots, is the limit.
 #
 # Other changes are good as well. Small requests may pass a large one only so many times, which
@@ -1010,17 +984,17 @@ engine_parts = {
 #   * *It names an assumption and a change without a number (0.15).*
 
 # %% [markdown]
-# ## 13. Play with it
+# ## 12. Play with it
 #
-# The player runs your loops. How fast may requests arrive before the queues grow? Which helps
-# more then: twice the slots, twice the memory, or both? At which spread of lengths do static
-# batches become slower than continuous ones? Why does this not happen at 5 requests per second?
+# The player runs your loops. How fast may requests arrive before the queues grow? Which helps more
+# then: twice the slots, or twice the memory? At which spread of lengths do static batches become
+# slower than continuous ones?
 
 # %% experiment="player"
 lab.batching_player(PrefillLoop, DecodeLoop)
 
 # %% [markdown]
-# ## 14. The result
+# ## 13. The result
 #
 # These are the numbers of the opening. All 500 requests are there at once, for Llama-3.1-8B on
 # two H200. Prompts have 64 to 512 tokens, and answers have 200 tokens on average.
@@ -1066,7 +1040,7 @@ kit.Table(["policy", "seconds", "tokens/s", "steps", "slots taken"], rows)
 #   instead of reservations, and preemption.
 # * [DistServe: Disaggregating Prefill and Decoding for Goodput-optimized Large Language Model
 #   Serving](https://arxiv.org/abs/2401.09670) (Zhong et al., 2024): two servers, and the queue of
-#   section 11.
+#   section 10.
 # * [Taming Throughput-Latency Tradeoff in LLM Inference with
 #   Sarathi-Serve](https://arxiv.org/abs/2403.02310) (Agrawal et al., 2024): long prompts in
 #   pieces, between the steps of others, on one server.

@@ -219,7 +219,7 @@ COSTS = {"floors": H200, "at 0.55": HALF, "measured": MeasuredCosts.recorded()}
 
 @pytest.mark.parametrize("costs", COSTS.values(), ids=COSTS)
 def test_padded_batches_gain_from_like_lengths_and_packed_ones_do_not_need_them(costs):
-    """The order that section 11 shows, with floors, slower ones and measured costs."""
+    """The order that the notebook shows, with floors, slower ones and measured costs."""
     rng = random.Random(1)
     burst = [rng.randint(16, 256) for _ in range(400)]
     padded, packed = {}, {}
