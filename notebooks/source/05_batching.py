@@ -435,51 +435,57 @@ lab.timeline.draw(split_run, "The tiny target, in two processes")
 #
 # | function | what it does |
 # |---|---|
-# | `arrivals()` | returns the requests that came since its last call, oldest first; each dict also has `"hashes"`, one for each full block of its prompt (lab 3) |
+# | `arrivals()` | returns the requests that came since its last call, oldest first; each dict also has `"hashes"`, one for each full block of its prompt and all before it (lab 3) |
 # | `run_pass(pieces)` | computes one pass; returns for each piece the next token if the piece ends with the last known token of its request, and `None` otherwise |
-# | `preempt(id)` | stops a running request, so that its blocks are free |
-# | `finish(id)`, `refuse(id, reason)` | tell the client; after `finish` the blocks are free |
+# | `preempt(id)` | stops a running request, which uses no block any more |
+# | `finish(id)`, `refuse(id, reason)` | tell the client; a finished request uses no block any more |
 #
 # A piece is `(id, start, n, blocks)`: compute n tokens of this request from position `start` on.
 # `blocks` are all blocks of the request so far. Block number `blocks[k]` holds the positions from k
 # × `block_size` on. The positions before `start` must be in the blocks already, from earlier
-# passes. The card keeps no list of free blocks: you do.
+# passes. The card keeps no list of free blocks: you do, and you choose which free block is next. A
+# request *runs* from its first piece until it is finished or preempted. The order of the pieces in
+# the list does not matter.
 #
 # **Stage 1 has whole prompts.** A request that begins takes blocks for its `size`, and a prompt is
 # computed in one piece.
 #
 # * **Refusing**: refuse a request if its `size` is larger than all blocks together, or if it may
 #   have no token. Refuse no other.
-# * **Running first**: each running request gets its token in each pass, before any prompt.
+# * **Running first**: a request that waits for one token is in each pass. Prompts get what is left
+#   of the budget.
 # * **Limits**: a pass has at most `budget` tokens. At most `max_batch` requests run.
-# * **Order**: requests begin in the order of their arrival, and no request passes another.
-# * **Joining**: the oldest begins in the next pass if there are a slot, blocks and enough budget. It
-#   does not wait until others end.
+# * **Order**: requests begin in the order of their arrival, and none overtakes another.
+# * **Joining**: the oldest begins in the next pass if there are a slot, blocks and enough budget.
+#   It does not wait until others end.
 # * **Ends**: a request that has its last token is finished before the next pass.
 # * **No idling**: a call runs a pass if a request runs, or if the oldest can begin.
 #
 # **Stage 2 has pieces.** A prompt that is longer than the rest of the budget is cut. Its next piece
 # begins where the last one ended.
 #
-# * **Filled passes**: a pass leaves budget only if all tokens that are due are in it, and the next
-#   request finds no slot or not enough blocks.
+# * **Filled passes**: a pass has fewer tokens than the budget only if all due tokens of running
+#   requests are in it, and the next request finds no slot or not enough blocks for its prompt.
 #
-# **In stage 3 blocks are taken as answers grow.** Now a request takes blocks only for the piece
-# that comes next. It never has more than one block beyond what its known tokens need.
+# **In stage 3 blocks are taken as answers grow.** Now a request takes blocks for the piece that
+# comes next. It may take those of its whole prompt at once, and one more, but not those of its
+# answer.
 #
-# * **Preemption**: if a running request finds no free block, preempt the newest of the running
-#   requests, the one that began last. This may be the request itself. It loses its blocks and keeps its tokens. It
-#   goes back into the queue, before all that came after it. Later its prompt and its tokens are
-#   computed again. (Nobody has to begin in a call that preempts.)
-# * Preempt only if running requests need more blocks than are free.
+# * **Preemption**: if there are too few free blocks for the next piece of a running request,
+#   preempt the newest running request, the one that began last. This may be the request itself. It
+#   uses no block any more and keeps its tokens. It waits again, before all that came after it. When
+#   it begins again, its prompt and its tokens are computed again. In a call that preempts, no
+#   request has to begin.
+# * Do not preempt while there are enough blocks.
 #
 # **In stage 4 requests begin alike.** After a pass, every full block of a prompt can be found by
-# its hash. A free block keeps what it holds until it is taken.
+# its hash. A block without a user keeps what it holds until you take it for something else.
 #
 # * **Prefix hits**: a request that begins uses the blocks of its first hashes, as long as each is
-#   found. At least one token is left to compute, because its result is needed.
+#   found, also after a preemption. One known token at least is left to compute, for this pass must
+#   give the next one.
 # * **Sharing**: a block may have several users, and it is free when the last one has left. Share a
-#   block only when a pass has filled it. Nobody writes into a block that has another user.
+#   block only when an earlier pass has filled it. Nobody writes into a block that has another user.
 #
 # A scheduler earns at most half of the points if it breaks a rule of stage 1 or preempts the wrong
 # request. The same holds if it reads what is not its own or writes into a shared block. Passes that

@@ -85,7 +85,7 @@ class CardState:
     def n_hits(self, i: int, taken: set[int]) -> int:
         """Blocks at a waiting request's beginning that the card certainly still holds.
 
-        taken: those that running requests have taken to write into.
+        taken: those that others write in this pass, or will.
         """
         job, found = self.run.jobs[i], 0
         for each in job.hashes[: (self.n_known(i) - 1) // self.run.setup.block_size]:

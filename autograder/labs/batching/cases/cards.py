@@ -24,6 +24,7 @@ def card_cases(rng: random.Random) -> dict[str, list]:
         _whole_blocks(rng),
         _before_it_is_computed(rng),
         _one_user_leaves(rng),
+        _begins_again(rng),
     ]
     return {"Scheduler": [*workloads, Together(tuple(workloads))]}
 
@@ -179,3 +180,25 @@ def _one_user_leaves(rng: random.Random) -> LoopCase:
     return LoopCase(
         "one user leaves", (jobs[0], replace(jobs[1], hashes=jobs[0].hashes), jobs[2]), setup
     )
+
+
+def _begins_again(rng: random.Random) -> LoopCase:
+    """One of two that begin alike is preempted, and its whole prompt is found again.
+
+    Its prompt ends with a block. At last somebody needs all blocks.
+    """
+    size, n_common = rng.choice((8, 12)), rng.randint(2, 4)
+    n_blocks = n_common + 3
+    setup = _setup(
+        rng, n_blocks, block_size=size, budget=n_blocks * size, decode_batch=3,
+        max_length=n_blocks * size,
+    )  # fmt: skip
+    lengths = [
+        (n_common * size + 1, size + rng.randint(2, 4)),
+        ((n_common + 1) * size, size),
+        (n_blocks * size - rng.randint(2, 4), 2),
+    ]
+    jobs, times = _jobs(rng, lengths, 0.0, setup), (0.0, 1.5, 200.0)
+    old, new, last = (replace(job, arrival_s=when) for job, when in zip(jobs, times, strict=True))
+    alike = replace(new, hashes=(*old.hashes, new.hashes[-1]))
+    return LoopCase("one begins again", (old, alike, last), setup)

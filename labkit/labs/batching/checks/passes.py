@@ -284,8 +284,9 @@ def nobody_writes_into_a_shared_block(event: Event, state: CardState) -> Faults:
 def known_prefixes_are_not_computed_again(event: Event, state: CardState) -> Faults:
     """A request that begins uses the full blocks of its prompt that the card still holds."""
     size = state.run.setup.block_size
-    taken = {block for piece in event.pieces for block in piece.blocks[piece.start // size :]}
+    takes = {piece.id: {*piece.blocks[piece.start // size :]} for piece in event.pieces}
     for piece in event.pieces:
+        taken = {block for i, blocks in takes.items() if i != piece.id for block in blocks}
         n_hits = state.n_hits(piece.id, taken) if piece.id not in state.running else 0
         n = n_hits * size
         if piece.start < n:

@@ -240,3 +240,20 @@ if self.running and is_late and not hasattr(request, "late"):
 # - request.blocks.append(block)
 self.n_users[block] += 1
 request.blocks.insert(0, block)
+
+# fails no_call_does_nothing_beside_work (preempts_only_without_blocks)
+
+# %% users of shared blocks are not counted down at a preemption
+# - card.preempt(newest.id)
+# - self._give_back(newest)
+card.preempt(newest.id)
+for block in reversed(newest.blocks):
+    if self.n_users[block] == 1:
+        self.n_users[block] = 0
+        self.free.append(block)
+newest.blocks, newest.n_cached = [], 0
+
+# fails known_prefixes_are_not_computed_again
+
+# %% hits end before the last block of a prompt, also after a preemption
+# = (self._n_due(request) - 1) // card.block_size => (request.input_length - 1) // card.block_size
