@@ -464,8 +464,9 @@ lab.timeline.draw(split_run, "The tiny target, in two processes")
 # **Stage 2 has pieces.** A prompt that is longer than the rest of the budget is cut. Its next piece
 # begins where the last one ended.
 #
-# * **Filled passes**: a pass has fewer tokens than the budget only if all due tokens of running
-#   requests are in it, and the next request finds no slot or not enough blocks for its prompt.
+# * **Filled passes**: a pass has fewer tokens than the budget only if nothing more could be in it.
+#   All due tokens of running requests are in it then, and the next request finds no slot or not
+#   enough blocks for its prompt.
 #
 # **In stage 3 blocks are taken as answers grow.** Now a request takes blocks for the piece that
 # comes next. It may take those of its whole prompt at once, and one more, but not those of its
