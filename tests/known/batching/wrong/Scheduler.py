@@ -59,7 +59,8 @@ left += planned.pop(newest, 0)
 # - self._give_back(request)
 card.finish(request.id)
 
-# fails preempts_only_without_blocks (passes_are_filled known_prefixes_are_not_computed_again)
+# fails preempts_only_without_blocks (passes_are_filled known_prefixes_are_not_computed_again
+#   no_call_does_nothing_beside_work)
 
 # %% blocks of preempted requests are lost
 # - card.preempt(newest.id)
@@ -92,6 +93,7 @@ if (planned and n < self._n_due(request)) or not self._take(request, n, card):
 # = n_more = -(-(request.n_cached + n) // => n_more = -(-request.size //
 
 # fails blocks_are_taken_as_answers_grow preempts_only_without_blocks
+#   (no_call_does_nothing_beside_work)
 
 # %% two blocks more than needed
 # = card.block_size) - len(request.blocks) => card.block_size) + 2 - len(request.blocks)
@@ -187,11 +189,13 @@ planned = self._plan(card)
 # %% refuses what fits exactly
 # = request.size > card.n_blocks => request.size >= card.n_blocks
 
-# %% max_length 64
-# = Request(fields, card.max_length) => Request(fields, 64)
-
 # %% refuses nothing that may have no token
 # = if request.limit < 1: => if request.limit < -10_000:
+
+# fails only_the_impossible_is_refused (answers_end_where_they_should)
+
+# %% max_length 64
+# = Request(fields, card.max_length) => Request(fields, 64)
 
 # fails no_more_run_than_slots
 
