@@ -75,7 +75,7 @@ if n_kept == len(drafted) > 0:
 # fails the_text_has_the_targets_law the_text_ends_in_time one_target_call_verifies_a_block
 #   no_more_is_drafted_than_can_be_used no_model_is_fed_a_token_twice
 #   caches_hold_the_text_and_nothing_else every_block_is_reported greedy_text_is_the_targets
-#   both_models_are_told_how_to_sample
+#   (both_models_are_told_how_to_sample)
 
 # %% the rejected position is dropped
 # = [*drafted[:n_kept], token] => [*drafted[:n_kept], *[token][n_kept < len(drafted) :]]
