@@ -48,8 +48,8 @@ def serve(
 ) -> Run:
     """Serve all jobs and return the log.
 
-    shared: both loops work on one processor and so on one clock. offered: what a loop gets for a
-    server. errors: exceptions of a loop that end the run instead of passing through.
+    shared: both loops work on one processor and so on one clock; they take turns. offered: what a
+    loop gets for a server. errors: exceptions of a loop that end the run instead of passing.
     Raises: ValueError for an unknown order.
     """
     if order not in ORDERS:
@@ -93,6 +93,7 @@ class _Turns:
         self._order, self._rng = order, rng
         self._open, self._n_read = set(run.jobs), 0
         self._idle: set[Server] = set()
+        self._last: Server | None = None
         self._n_idle_rounds = 0
         self._to_call_once_more = list(servers)
         self._most_lines = run.most_calls()
@@ -116,7 +117,8 @@ class _Turns:
                 run.stopped = f"nothing more is done, and request {some[0]} is not finished"
                 return None
             self._idle.clear()
-        return self._pick([server for server in self._servers if server not in self._idle])
+        self._last = self._pick([each for each in self._servers if each not in self._idle])
+        return self._last
 
     def done(self, server: Server, acted: bool) -> None:
         """Note the effect of a loop's call; a loop that did nothing waits for the next event."""
@@ -151,6 +153,8 @@ class _Turns:
                 return decode
             case "random":
                 return self._rng.choice(able)
+        if prefill.clock is decode.clock:
+            return decode if self._last is prefill else prefill
         return prefill if prefill.clock.now_s <= decode.clock.now_s else decode
 
     def _wake(self) -> bool:

@@ -19,19 +19,6 @@ from labkit.labs.batching.workload import Job, Setup
 from labkit.measuring.tables import Table
 
 
-def transfer_s(
-    n_tokens: int,
-    bytes_per_token: int,
-    bandwidth: float,
-    latency_s: float,
-) -> float:
-    """Seconds to move the KV cache of n_tokens over a link: latency, then bytes.
-
-    bandwidth: bytes per second.
-    """
-    return latency_s + n_tokens * bytes_per_token / bandwidth
-
-
 def latencies(
     arrival_s: float,
     token_times_s: Sequence[float],

@@ -7,7 +7,6 @@ policy, but `serve(..., shared=True)` with any of these.
 """
 
 from collections.abc import Callable
-from functools import partial
 from math import inf
 from typing import Any
 
@@ -20,18 +19,15 @@ Key = Callable[[dict], Any]
 class Gate:
     """Lets requests through to a decode loop as soon as they fit.
 
-    key: those with the smallest key go first; as they came if None. skips: whether one that does
-    not fit lets those behind it pass.
+    key: those with the smallest key go first; as they came if None.
     """
 
-    def __init__(
-        self, loop: Loop | None = None, *, key: Key | None = None, skips: bool = False
-    ) -> None:
+    def __init__(self, loop: Loop | None = None, *, key: Key | None = None) -> None:
         self.loop = continuous(loop)
         self.waiting: list[dict] = []
         self.since_s: dict[int, float] = {}  # when each request came
         self.inside: dict[int, int] = {}  # the room that each request may come to need
-        self._key, self._skips = key, skips
+        self._key = key
 
     def step(self, server: Any) -> None:
         """Release the allowed arrivals, and call the loop."""
@@ -58,12 +54,10 @@ class Gate:
         for request in self.waiting:
             if len(chosen) >= n_slots:
                 break
-            size = size_of(request, server)
-            if size <= room:
-                chosen.append(request)
-                room -= size
-            elif not self._skips:
+            room -= size_of(request, server)
+            if room < 0:
                 break
+            chosen.append(request)
         return chosen
 
 
@@ -130,20 +124,13 @@ def shortest_first(request: dict) -> tuple[float, int]:
     return inf if wanted is None else wanted, request["id"]
 
 
-def longest_first(request: dict) -> tuple[float, int]:
-    """By the new tokens wanted, most first; those that did not say come first of all."""
-    return -shortest_first(request)[0], request["id"]
-
-
 def continuous(loop: Loop | None = None) -> Loop:
     """No gate: the oldest that fits comes in between any two steps."""
     return DecodeLoop() if loop is None else loop
 
 
 POLICIES: dict[str, Callable[..., Loop]] = {
-    "static": StaticDecodeLoop,
-    "static, grouped by length": partial(StaticDecodeLoop, key=shortest_first),
-    "dynamic": DynamicDecodeLoop,
     "continuous": continuous,
-    "continuous, longest first": partial(Gate, key=longest_first, skips=True),
+    "dynamic": DynamicDecodeLoop,
+    "static": StaticDecodeLoop,
 }

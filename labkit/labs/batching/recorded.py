@@ -13,7 +13,7 @@ WAYS = {  # of a KV cache to the other GPU; its pages lie in no order
     "nccl": "NCCL, gathered pages",
     "pinned": "pinned host memory, whole",
 }
-RECORD = "serving-2gpu"
+RECORD = "serving-2gpu-h200"
 
 
 class Line:
@@ -38,20 +38,22 @@ class MeasuredCosts:
 
     Prompts: seconds for the sum of their tokens, and `pair_s` seconds for each pair of a token and
     one that it attends to, fitted to passes with equally many tokens in more and fewer prompts.
+    `earlier`: how many times `pair_s` such a pair takes if the other token was computed in an
+    earlier pass. No recorded pass has such pairs; 1 until a run shows more.
     Running requests: by their number and their mean context; what a pass of both takes beyond its
     parts is a table of its own. Beyond the recorded numbers each line goes on straight. way: of
     KV caches, of `WAYS`; None if they stay where they are.
     Raises: ValueError for a record without these passes, and for an unknown way.
     """
 
-    def __init__(self, rows: Iterable[Row], way: str | None = "peer") -> None:
+    def __init__(self, rows: Iterable[Row], way: str | None = "peer", earlier: float = 1.0) -> None:
         ok = [(row, median(row.samples_s)) for row in rows if row.is_ok]
         prompts = [each for each in ok if each[0].experiment == "prefill_pass"]
         steps = [each for each in ok if each[0].experiment == "decode_pass"]
         caches = [(r.n_input, s) for r, s in ok if r.setting == WAYS.get(way)]
         if not prompts or not steps or (way is not None and not caches):
             raise ValueError(f"wanted rows of prefill_pass, decode_pass and of the way {way!r}")
-        self.pair_s = _pair_s(prompts)
+        self.pair_s, self.earlier = _pair_s(prompts), earlier
         self._tokens_s = Line(
             (r.n_input, s - self.pair_s * _pairs(r.n_input))
             for r, s in prompts if r.batch_size == 1
@@ -68,9 +70,9 @@ class MeasuredCosts:
         self._beyond = self._beyond_parts(r for r in ok if r[0].experiment == "mixed_pass")
 
     @classmethod
-    def recorded(cls, way: str | None = "peer", name: str = RECORD) -> MeasuredCosts:
-        """Of the record with this name that ships with the kit."""
-        return cls(recorded_results(f"{name}.jsonl")[name].rows, way)
+    def recorded(cls, way: str | None = "peer", earlier: float = 1.0) -> MeasuredCosts:
+        """Of the record that ships with the kit: two H200, with the shape of Llama-3.1-8B."""
+        return cls(recorded_results(f"{RECORD}.jsonl")[RECORD].rows, way, earlier)
 
     def prefill_s(self, lengths: Sequence[int]) -> float:
         """Of a batch of prompts, packed: no padding."""
@@ -86,7 +88,7 @@ class MeasuredCosts:
         if not pieces:
             return self.decode_s(n_sequences, n_cached)
         n_tokens = sum(n for n, _, _ in pieces)
-        pairs = sum(_pairs(n) + n * n_before for n, n_before, _ in pieces)
+        pairs = sum(_pairs(n) + self.earlier * n * n_before for n, n_before, _ in pieces)
         if not n_sequences:
             return self._prompts_s(n_tokens, pairs)
         step = self._step(n_sequences)

@@ -8,6 +8,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -40,6 +41,26 @@ def chat_like(seconds: float, rng: random.Random, speed: float = 1.0) -> list[Jo
     fit = fitted()["chat"]
     arrivals = _drifting(fit, seconds, rng)
     return _jobs(arrivals, seconds, speed, lambda at_s: _chat_lengths(fit, at_s, rng))
+
+
+def at_load(jobs: Sequence[Job], load: float, seconds_of: Callable[[Job], float]) -> list[Job]:
+    """The same requests, faster or slower: what they take is this part of all the time.
+
+    seconds_of: what a request takes of the card whose load it is.
+    Raises: ValueError for a load that is not above 0, and if all requests arrive at once.
+    """
+    last_s = max((job.arrival_s for job in jobs), default=0.0)
+    if not (0 < load < math.inf and last_s):
+        raise ValueError(f"wanted a load above 0 and requests at several times, got {load}")
+    factor = sum(map(seconds_of, jobs)) / load / last_s
+    return [replace(job, arrival_s=job.arrival_s * factor) for job in jobs]
+
+
+def evenly(jobs: Sequence[Job], rng: random.Random) -> list[Job]:
+    """The same requests in the same time, at independent times: Poisson arrivals."""
+    last_s = max((job.arrival_s for job in jobs), default=0.0)
+    times_s = sorted(rng.uniform(0, last_s) for _ in jobs)
+    return [replace(job, arrival_s=at_s) for job, at_s in zip(jobs, times_s, strict=True)]
 
 
 def _jobs(

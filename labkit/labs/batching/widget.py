@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from labkit.labs.batching import policies, timeline
+from labkit.labs.batching import timeline
 from labkit.labs.batching.driver import Loop, serve
 from labkit.labs.batching.log import Run
-from labkit.labs.batching.workload import Job, RooflineCosts, Setup
+from labkit.labs.batching.policies import POLICIES
+from labkit.labs.batching.recorded import MeasuredCosts
+from labkit.labs.batching.workload import Job, Setup
 from labkit.measuring.plots import CourseFigure
-from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.measuring.widgets import Control, Frames, has_widgets, player
 
 MODEL, CARD = "meta-llama/Llama-3.1-8B", "H200-SXM"
@@ -86,7 +87,7 @@ def simulate(
         prefill_capacity=8192, decode_capacity=memory, decode_batch=slots,
         max_length=2 * LONGEST,
     )  # fmt: skip
-    costs = RooflineCosts(Roofline.of(CARD), ModelWork.of(MODEL))
+    costs = MeasuredCosts.recorded()
     return serve(jobs, setup, prefill_loop(), POLICIES[batches](decode_loop()), costs=costs)
 
 
@@ -111,6 +112,3 @@ def draw(run: Run, now_s: float | None = None) -> CourseFigure:
 def _named_spreads() -> Sequence[tuple[str, float]]:
     names = {0.0: "all alike", 1.0: "exponential"}
     return [(names.get(spread, f"± {spread:.0%}"), spread) for spread in SPREADS]
-
-
-POLICIES = {name: policies.POLICIES[name] for name in ("continuous", "dynamic", "static")}

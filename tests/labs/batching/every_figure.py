@@ -2,24 +2,23 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 from labkit import batching
-from labkit.labs.batching import timeline
+from labkit.labs.batching import figures, timeline
 from labkit.labs.batching import widget as batching_widget
 from labkit.labs.batching.card import serve_on_card
 from labkit.labs.batching.driver import serve
-from labkit.labs.batching.pauses import draw_pauses
 from labkit.labs.batching.policies import StaticDecodeLoop
+from labkit.labs.batching.recorded import MeasuredCosts
 from labkit.labs.batching.workload import (
     FixedCosts,
     Job,
-    RooflineCosts,
     Setup,
     exponential_lengths,
     poisson,
 )
 from labkit.measuring.plots import CourseFigure
-from labkit.measuring.roofline import ModelWork, Roofline
 
 
 def every_figure() -> Iterator[tuple[str, CourseFigure]]:
@@ -39,15 +38,20 @@ def every_figure() -> Iterator[tuple[str, CourseFigure]]:
         for name, loop in ways.items()
     }  # fmt: skip
     yield "beside", timeline.draw_beside(runs)
-    costs = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
     long = Setup(prefill_capacity=20_000, decode_capacity=600_000, max_length=8192)
     jobs = poisson(40, 6, random.Random(1), n_input=range(3000, 5001), n_output=range(5, 300))
-    runs = {
-        "separate": serve(jobs, long, *loops, costs=costs),
-        "together": serve(jobs, long, *loops, costs=costs, shared=True),
-        "chunked": serve_on_card(jobs, long, batching.Scheduler(), costs=costs),
-    }
-    yield "pauses", draw_pauses(runs)
+    costs, rhos = MeasuredCosts.recorded(), (0.3, 0.5, 0.7, 0.9)
+    yield "loads", figures.draw_loads({
+        limit_s: {
+            way: {rho: [limit_s * 50 - rho * i / 5 for i in range(3)] for rho in rhos}
+            for way in figures.LOOKS
+        }
+        for limit_s in (0.02, 0.01)
+    })  # fmt: skip
+    yield "budgets", figures.draw_budgets({
+        n: [serve_on_card(jobs, replace(long, budget=n), batching.Scheduler(), costs=costs)]
+        for n in (256, 1024, 4096)
+    })  # fmt: skip
     run = batching_widget.simulate(
         batching.PrefillLoop, batching.DecodeLoop, **batching_widget.CHOSEN
     )

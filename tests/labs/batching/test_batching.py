@@ -19,7 +19,7 @@ from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.labs.batching.checks.answers import RATES, SETTINGS
 from labkit.labs.batching.driver import serve
-from labkit.labs.batching.metrics import goodput, latencies, padding_waste, transfer_s
+from labkit.labs.batching.metrics import goodput, latencies, padding_waste
 from labkit.labs.batching.workload import FixedCosts, Job, Setup
 
 EOS = 9
@@ -161,9 +161,6 @@ SERVED = [(0.5, 0.1), (1.0, 0.2), (1.5, 0.1), (0.5, 0.3), (2.0, 0.5)]
 @pytest.mark.parametrize(
     ("formula", "arguments", "right"),
     [
-        (transfer_s, (1000, 131_072, 50e9, 0.0), 0.00262144),
-        (transfer_s, (1000, 131_072, 50e9, 0.001), 0.00362144),
-        (transfer_s, (0, 131_072, 50e9, 0.001), 0.001),
         (latencies, (2.0, [2.5, 2.75, 3.5]), (0.5, 0.5)),
         (latencies, (1.0, [4.0]), (3.0, 0.0)),
         (latencies, (0.0, [1.0, 2.0]), (1.0, 1.0)),

@@ -63,7 +63,7 @@ def test_without_ipywidgets_one_run_is_drawn(no_ipywidgets, capsys):
 
 
 def test_the_sliders_mean_what_they_say():
-    assert run_with(rate=5).makespan_s > 2 * run_with(rate=320).makespan_s
+    assert run_with(rate=5).makespan_s > 1.9 * run_with(rate=320).makespan_s
     assert max(len(event.ids) for event in run_with(slots=2).events("decode")) == 2
     assert max(tokens for _, tokens, _ in memory(run_with(memory=4096))) == 4096
     assert pstdev(output_lengths(0.0)) == 0

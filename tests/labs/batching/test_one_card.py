@@ -1,6 +1,5 @@
 """One card: what it refuses, what its passes cost, and that the scheduler keeps all rules."""
 
-import random
 from dataclasses import replace
 
 import matplotlib
@@ -17,9 +16,8 @@ from labkit.labs.batching.checks import passes
 from labkit.labs.batching.log import PREFILL
 from labkit.labs.batching.metrics import summarize
 from labkit.labs.batching.passes import replay_card
-from labkit.labs.batching.pauses import draw_pauses, longest_pause_s
 from labkit.labs.batching.replay import faults_of
-from labkit.labs.batching.workload import Job, RooflineCosts, Setup, poisson
+from labkit.labs.batching.workload import Job, RooflineCosts, Setup
 from labkit.measuring.roofline import ModelWork, Roofline
 
 COSTS = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
@@ -215,12 +213,3 @@ def test_pieces_compute_what_the_whole_prompt_computes():
     whole = COSTS.work.flops(900, 0, 1)
     pieces = [COSTS.work.flops(300, at, int(at == 600)) for at in (0, 300, 600)]
     assert sum(pieces) == whole
-
-
-def test_the_longest_pause_is_that_of_a_pass_and_the_picture_says_so():
-    jobs = poisson(40, 6, random.Random(1), n_input=range(800, 1200), n_output=range(5, 60))
-    run = served(jobs, COSTS)
-    longest = max(event.end_s - event.begin_s for event in run.events("decode"))
-    assert 0 < longest_pause_s(run) <= 2 * longest
-    figure = draw_pauses({"chunked": run})
-    assert f"{1e3 * longest_pause_s(run):,.0f} ms chunked" in figure.get_suptitle()

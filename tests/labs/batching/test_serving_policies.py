@@ -2,20 +2,17 @@
 
 import random
 from itertools import pairwise
-from statistics import fmean
 
 import pytest
 from instances import crossed
 
 from labkit.batching import DecodeLoop, PrefillLoop
 from labkit.labs.batching.driver import ORDERS, serve
-from labkit.labs.batching.metrics import least_steps, summarize
+from labkit.labs.batching.metrics import summarize
 from labkit.labs.batching.policies import (
     POLICIES,
     DynamicDecodeLoop,
-    Gate,
     StaticDecodeLoop,
-    longest_first,
     shortest_first,
 )
 from labkit.labs.batching.rules import RULES, faults
@@ -157,37 +154,9 @@ def test_grouping_helps_even_if_lengths_are_only_guessed():
     assert n_steps(grouped) < 0.7 * n_steps(run_with(StaticDecodeLoop(), jobs, **setup))
 
 
-def test_longest_first_comes_close_to_the_least_steps():
-    rng = random.Random(9)
-    setup = Setup(decode_batch=6, decode_capacity=400)
-    found = {"continuous, longest first": [], "continuous": [], "static": []}
-    for _ in range(15):
-        lengths = exponential_lengths(60, 30, rng)
-        jobs = [Job(i, rng.randint(1, 60), min(1 + n, 300)) for i, n in enumerate(lengths)]
-        least = least_steps(jobs, setup)
-        for name, ratios in found.items():
-            run = serve(jobs, setup, PrefillLoop(), POLICIES[name](), costs=FixedCosts(0.0),
-                        order="prefill first")  # fmt: skip
-            ratios.append(n_steps(run) / least)
-    longest, continuous, static = (fmean(ratios) for ratios in found.values())
-    assert 1 <= longest < 1.1
-    assert longest < continuous < 1.4 < static
-
-
-def test_in_order_nobody_passes_one_that_does_not_fit():
-    """20 tokens of room: the second request needs 18, the others 6."""
-    jobs = [Job(0, 3, max_new=3), Job(1, 3, max_new=15), Job(2, 3, max_new=3)]
-    waits = run_with(Gate(), jobs, decode_capacity=20)
-    passes = run_with(Gate(skips=True), jobs, decode_capacity=20)
-    assert [event.ids for event in waits.events("load")] == [(0,), (1,), (2,)]
-    assert [event.ids for event in passes.events("load")] == [(0,), (2,), (1,)]
-    assert passes.log == run_with(DecodeLoop(), jobs, decode_capacity=20).log
-
-
 def test_who_did_not_say_how_many_tokens_is_taken_for_the_longest():
     requests = [{"id": i, "output_length": n} for i, n in enumerate((5, None, 9, 5))]
     assert [each["id"] for each in sorted(requests, key=shortest_first)] == [0, 3, 2, 1]
-    assert [each["id"] for each in sorted(requests, key=longest_first)] == [1, 2, 0, 3]
 
 
 # One processor for both

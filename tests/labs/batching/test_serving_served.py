@@ -1,26 +1,29 @@
 """Costs from a record, and the loops and the scheduler on the serving engine, on a CPU."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations, product
 from statistics import median
 
 import pytest
 
 from labkit.batching import DecodeLoop, PrefillLoop, Scheduler
 from labkit.labs.batching.checks.answers import N_SLOTS, PROMPT_S, STEP_S
-from labkit.labs.batching.compared import compare, simulated
+from labkit.labs.batching.compared import compare, on_two_gpus, simulated
 from labkit.labs.batching.measured import served, sizes
 from labkit.labs.batching.measured.served import SEPARATE, TOGETHER, WAYS_TO_SERVE
 from labkit.labs.batching.real.cards import pages_of, serve_on_gpu_card, serve_on_gpus
 from labkit.labs.batching.real.engine import Engine
-from labkit.labs.batching.recorded import WAYS, Line, MeasuredCosts
+from labkit.labs.batching.recorded import RECORD, WAYS, Line, MeasuredCosts
 from labkit.labs.batching.rules import faults
+from labkit.labs.batching.workload import RooflineCosts
 from labkit.measuring.profiles import CPU
 from labkit.measuring.records import Row, recorded_results
+from labkit.measuring.roofline import ModelWork, Roofline
 
 SMALL = replace(CPU, roles={**CPU.roles, sizes.ROLE: "tiny-draft"})
-ROWS = recorded_results("serving-2gpu.jsonl")["serving-2gpu"].rows
+ROWS = recorded_results(f"{RECORD}.jsonl")[RECORD].rows
 COSTS = MeasuredCosts(ROWS)
+COSTED = [row for row in ROWS if row.experiment != "served"]
 FEW_TOKENS = 64  # of a cache: the link's times are noise below
 
 
@@ -136,3 +139,65 @@ def test_blocks_are_pages_and_page_0_is_nobodys():
 def test_the_question_on_cards_gives_durations_of_the_record():
     assert COSTS.prefill_s([4000]) == pytest.approx(PROMPT_S, abs=5e-4)
     assert COSTS.decode_s(N_SLOTS, N_SLOTS * 4100) == pytest.approx(STEP_S, abs=5e-4)
+
+
+ALL_WAYS = [(workload, rho) for workload in ("Poisson", "bursty") for rho in (0.5, 0.7, 0.9)]
+
+
+@pytest.fixture(scope="module")
+def compared():
+    """By workload, ρ, seed and way: by number, what was simulated and what was measured."""
+    found = {}
+    for line in compare(ROWS, earlier=2):
+        workload, rho, seed, way = line["run"].split(", ")
+        key = workload, float(rho.split()[1]), int(seed.split()[1]), way
+        found.setdefault(key, {})[line["name"]] = line["simulated"], line["measured"]
+    return found
+
+
+def test_the_simulator_is_as_right_as_the_lab_says(compared):
+    errors = {
+        name: [abs(run[name][0] / run[name][1] - 1) for run in compared.values()]
+        for name in ("tokens_per_s", "ttft_p50_s", "ttft_p99_s", "itl_p50_s", "itl_p99_s")
+    }
+    assert len(compared) >= 60 and max(errors["tokens_per_s"]) < 0.045
+    medians = {name: round(100 * median(each)) for name, each in errors.items()}
+    stated = {"ttft_p50_s": 5, "ttft_p99_s": 7, "itl_p50_s": 2, "itl_p99_s": 3}
+    assert {name: medians[name] for name in stated} == stated
+
+
+@pytest.mark.parametrize(("workload", "rho"), ALL_WAYS)
+def test_ways_have_the_order_that_was_measured(compared, workload, rho):
+    """By the longest pauses and by TTFT, wherever two ways differ by a third when measured."""
+    seeds = {seed for w, r, seed, _ in compared if (w, r) == (workload, rho)}
+    for seed, name in product(seeds, ("itl_p99_s", "ttft_p99_s")):
+        runs = [compared.get((workload, rho, seed, way), {}).get(name) for way in WAYS_TO_SERVE]
+        for a, b in permutations([run for run in runs if run], 2):
+            assert a[1] < 1.33 * b[1] or a[0] > b[0], (seed, name, a, b)
+
+
+def test_what_floors_say_is_not_what_was_measured():
+    """The lab draws no conclusion from floors: with them all of "chunked 512" are in time."""
+    rows = [row for row in ROWS if "seed 1, chunked 512" in row.setting]
+    floors = RooflineCosts(Roofline.of("H200-SXM"), ModelWork.of("meta-llama/Llama-3.1-8B"))
+    good = [line for line in compare([*COSTED, *rows], floors) if line["name"] == "good"]
+    assert all(line["floors"] == 1 and line["measured"] < 0.8 for line in good) and len(good) == 6
+
+
+def test_a_cache_that_arrives_makes_a_step_longer():
+    steps = {row.setting: row for row in ROWS if row.experiment == "overlap"}
+    wanted = {"decode, alone": 9.2, "decode, a cache arriving by peer copy": 10.4}
+    for setting, milliseconds in wanted.items():
+        assert 1e3 * median(steps[setting].samples_s) == pytest.approx(milliseconds, abs=0.05)
+
+
+def test_a_run_that_was_not_recorded_is_refused():
+    with pytest.raises(ValueError, match=r"ρ = 0\.4 and seed 0 is"):
+        on_two_gpus(PrefillLoop, DecodeLoop, Scheduler, rho=0.4)
+
+
+def test_more_tokens_before_a_piece_take_more_time():
+    slower = MeasuredCosts(ROWS, earlier=2)
+    pieces = [(512, 4096, False)]
+    assert slower.mixed_s(8, 8192, pieces) > COSTS.mixed_s(8, 8192, pieces)
+    assert slower.mixed_s(8, 8192, [(512, 0, True)]) == COSTS.mixed_s(8, 8192, [(512, 0, True)])

@@ -3,5 +3,5 @@
 paged_model    a model whose KV caches lie in pages (lab 4)
 servers        the primitives of `labkit.labs.batching.servers`, done on that model
 one_process    both loops take turns
-two_processes  each loop in a process of its own, which `worker` describes
+engine         one GPU: passes and KV caches; cards: the loops and the scheduler on such GPUs
 """

@@ -1,8 +1,4 @@
-"""The loops of `labkit.batching` on a real model, taking turns in one process.
-
-`labkit.labs.batching.real.two_processes` gives each loop a process of its own; what both ways share
-is here.
-"""
+"""The loops of `labkit.batching` on a real model, taking turns in one process."""
 
 import time
 from collections.abc import Sequence
