@@ -24,6 +24,17 @@ def page_tables() -> dict[str, str]:
         ) from None
 
 
+def heading(lab: Lab) -> str:
+    """The line below a notebook's title: course and term, deadline, and what the signs mean."""
+    course = read_course()
+    named = str(course.page.get("Course and term", ""))
+    title = course.title if PLACEHOLDER.search(named) or not named.strip() else named
+    policy = policy_from(course.policy)
+    due = policy.deadlines.get(lab.name)
+    when = f" Due {policy.shown(due)}." if due else ""
+    return f"*{title}.{when} ✎ and ☐ mark what is yours; run all other cells.*"
+
+
 def unfilled_fields(course: Course) -> list[str]:
     """The lines of course.toml that still hold a placeholder or nothing, where students read them.
 

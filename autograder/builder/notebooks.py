@@ -6,7 +6,6 @@ clean from top to bottom. Both carry nbgrader's metadata, so nbgrader's own tool
 
 import json
 from collections.abc import Mapping
-from itertools import zip_longest
 from pathlib import Path
 
 import nbformat
@@ -14,12 +13,14 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
 
 from autograder.builder.blank import BEGIN, END, blank_values, solved_cell, stub_cell
+from autograder.builder.course_page import heading
 from autograder.builder.pictures import with_picture
 from autograder.builder.source import Lab, SourceCell, module_source, read_course, read_project
 from autograder.places import REPOSITORY
 from labkit.checks.written import WRITTEN_STUB
 
-WORTH = "\n\n**Points: {:g}.** A person marks this answer."  # below a question
+LEVELS = ("", ", easy", ", medium", ", hard")
+SIGNS = {"exercise": "✎ **Your code**", "answer": "☐ **Your answer**", "written": "☐ **Your text**"}
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 SCHEMA_VERSION = 3
 
@@ -77,14 +78,17 @@ def plain_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
     """As `build_notebook`, without what only nbgrader needs: locks and checksums."""
     if edition not in ("student", "instructor"):
         raise ValueError(f'an edition is "student" or "instructor", got {edition!r}')
-    cells = []
-    for cell, after in zip_longest(lab.cells, lab.cells[1:]):
+    cells: list[NotebookNode] = []
+    for cell in lab.cells:
         if cell.kind != "prose" and not any(each.cell_type == "code" for each in cells):
             cells.append(_install_cell(first_cell or repository_cell(lab)))  # below the title
         text = student_text(cell) if edition == "student" else _instructor_text(cell)
+        if not cells:
+            title, _, rest = text.partition("\n")
+            text = f"{title}\n\n{heading(lab)}\n{rest}"
         text, attached = with_picture(lab, text)
-        if after and after.kind == "written":
-            text += WORTH.format(after.points)
+        if cell.points:
+            _put_sign(cells, cell)
         cells.append(_notebook_cell(cell, text))
         if attached:
             cells[-1]["attachments"] = attached
@@ -94,6 +98,22 @@ def plain_notebook(lab: Lab, edition: str, first_cell: str = "") -> NotebookNode
     return new_notebook(
         cells=cells, metadata={"kernelspec": KERNELSPEC, "labkit": {"lab": lab.name}}
     )
+
+
+def sign(cell: SourceCell) -> str:
+    """Whose a marked cell is, and what it is worth: a line above it."""
+    minutes = f", about {cell.minutes} minutes" if cell.minutes else ""
+    reader = " A person marks it." if cell.kind == "written" else ""
+    unit = "point" if cell.points == 1 else "points"
+    return f"{SIGNS[cell.kind]}: {cell.points:g} {unit}{minutes}{LEVELS[cell.level]}.{reader}"
+
+
+def _put_sign(cells: list[NotebookNode], cell: SourceCell) -> None:
+    """Write the sign at the end of the text above; for code, if need be, into a cell of its own."""
+    if cells and cells[-1].cell_type == "markdown" and not cells[-1].metadata:
+        cells[-1].source += f"\n\n{sign(cell)}"
+    elif cell.kind == "exercise":
+        cells.append(_new_cell(sign(cell), _cell_id("sign", cell.name), is_code=False))
 
 
 def to_bytes(notebook: NotebookNode) -> bytes:

@@ -5,7 +5,8 @@ which says what it is, what it is called and what it is worth.
 
     # %% [markdown]                                             prose
     # %% given="setup"                                          code that students get as it is
-    # %% exercise="labkit.memory:weight_bytes" points=1         filled in from labkit
+    # %% exercise="labkit.memory:weight_bytes" points=1 minutes=10 level=1
+                                                               filled in from labkit
     # %% answer="largest_model" points=2                        assignments with the right values
     # %% item="q16_numbers" points=0.25                         an item of data/papers, from its key
     # %% [markdown] written="growth" points=2                   the model answer in prose
@@ -41,6 +42,7 @@ class SourceCell:
     """One cell of a lab. kind: "prose" or one of KINDS; text: empty for an exercise.
 
     An item has become an answer; an answer without points is the student's and not marked.
+    minutes: what an exercise takes, about; level: 1 easy, 2, 3 hard; both 0 if unknown.
     """
 
     kind: str
@@ -48,6 +50,8 @@ class SourceCell:
     text: str
     points: float = 0.0
     target: Target | None = None
+    minutes: int = 0
+    level: int = 0
 
     @property
     def is_markdown(self) -> bool:
@@ -178,7 +182,7 @@ def _read_cell(path: Path, index: int, cell: PercentCell) -> SourceCell:
         text = fill(text)
     kinds = [kind for kind in KINDS if kind in metadata]
     where = f"{path.name}, cell {index}"
-    unknown = set(metadata) - {*KINDS, "points"}
+    unknown = set(metadata) - {*KINDS, "points", "minutes", "level"}
     if unknown or len(kinds) > 1 or not (kinds or cell.is_markdown):
         raise ValueError(
             f"{where}: a code cell has exactly one of the keys {', '.join(KINDS)} (and points); "
@@ -205,7 +209,8 @@ def _read_cell(path: Path, index: int, cell: PercentCell) -> SourceCell:
             f"{path.name}, cell {index}: an exercise's text comes from labkit, not here"
         )
     target = _target(metadata[kind])
-    return SourceCell(kind, target.name, "", points, target)
+    minutes, level = (int(metadata.get(name, 0)) for name in ("minutes", "level"))
+    return SourceCell(kind, target.name, "", points, target, minutes, level)
 
 
 def _checked_name(where: str, name: object) -> str:

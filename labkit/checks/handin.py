@@ -238,10 +238,14 @@ def _not_given(file: NotebookFile) -> list[str]:
 
 
 def _without_id(file: NotebookFile) -> list[str]:
-    """A lab with questions of the student's own needs the student's id."""
-    if re.search(r"^student_id = \.\.\.", file.by_name.get("student_id", ""), re.MULTILINE):
-        return ["Your student id is missing. Write it into `student_id`, and run all cells."]
-    return []
+    """Each lab asks for a name and an id; some ask questions that follow from the id."""
+    text = file.by_name.get("student_id", "")
+    names = {"student_name": "name", "student_id": "student id"}
+    return [
+        f"Your {what} is missing. Write it into `{name}`, and run all cells."
+        for name, what in names.items()
+        if re.search(rf"^{name} = \.\.\.", text, re.MULTILINE)
+    ]
 
 
 def _open_parts(file: NotebookFile, parts: Sequence[Part]) -> list[str]:

@@ -35,6 +35,10 @@
 # one it is 134,912 tokens, which is 260 times as many. But on a fast GPU both can take the same
 # time. Why?
 
+# %% answer="student_id" points=0
+student_name = "instructor"
+student_id = "instructor"
+
 # %% given="setup"
 import hashlib
 from bisect import bisect_right
@@ -61,7 +65,7 @@ check = kit.start("cache_benchmark", globals())
 #
 # All costs in this lab are sums over such a list. Build the list first.
 
-# %% exercise="labkit.cache_benchmark:generation_passes" points=0.5
+# %% exercise="labkit.cache_benchmark:generation_passes" points=0.5 minutes=5 level=1
 
 # %% [markdown]
 # ## 2. FLOPs and bytes
@@ -81,7 +85,7 @@ check = kit.start("cache_benchmark", globals())
 # has 16 GB of weights. A pass reads all of them except the input embedding, 1 GB.) So what does a
 # cache save: FLOPs, bytes or both? The table below the check shows it.
 
-# %% exercise="labkit.cache_benchmark:generation_cost" points=1
+# %% exercise="labkit.cache_benchmark:generation_cost" points=1 minutes=15 level=2
 
 # %% experiment="costs"
 rows = []
@@ -111,7 +115,7 @@ kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 #
 # The GPU works while the host launches. So a pass takes the longer of the two times, not their sum.
 
-# %% exercise="labkit.cache_benchmark:predicted_time_s" points=1
+# %% exercise="labkit.cache_benchmark:predicted_time_s" points=1 minutes=15 level=2
 
 # %% [markdown]
 # If launching takes the longest, a pass over 500 tokens takes as long as a pass over one. Draw the
@@ -119,7 +123,7 @@ kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # length do they separate? The floor never falls when the length grows. So a loop over the lengths
 # finds it, and Python's `bisect_right` finds it faster.
 
-# %% exercise="labkit.cache_benchmark:leaves_launch_floor_at" points=1
+# %% exercise="labkit.cache_benchmark:leaves_launch_floor_at" points=1 minutes=20 level=2
 
 # %% [markdown]
 # ### Question: four settings, before we measure
@@ -268,7 +272,7 @@ kit.Table(
 # were chosen. And the first length, one new token, does not use the cache at all. The cache changes
 # the time of each *further* token. This is the slope of the curve.
 
-# %% exercise="labkit.cache_benchmark:slopes" points=0.5
+# %% exercise="labkit.cache_benchmark:slopes" points=0.5 minutes=10 level=1
 
 # %% experiment="slopes_by_length"
 rows = []
@@ -398,7 +402,7 @@ speed_up = {
 # 2. Add the hash of the block before to what you hash.
 # 3. Begin the chain with the salt.
 
-# %% exercise="labkit.cache_benchmark:block_hashes" points=1.5
+# %% exercise="labkit.cache_benchmark:block_hashes" points=1.5 minutes=20 level=2
 
 # %% [markdown]
 # A prompt has 48 tokens, and all its blocks are cached. How many tokens must still be computed? The
@@ -406,7 +410,7 @@ speed_up = {
 # new token are not stored. And only whole blocks are reused, so the whole last block is computed
 # again.
 
-# %% exercise="labkit.cache_benchmark:longest_cached_prefix" points=1
+# %% exercise="labkit.cache_benchmark:longest_cached_prefix" points=1 minutes=15 level=2
 
 # %% [markdown]
 # ### Four questions on one document
@@ -551,7 +555,7 @@ else:
 # the card's memory. (A real card also writes a copied layer to its memory and reads it again. We
 # leave that out.)
 
-# %% exercise="labkit.cache_benchmark:offload_step_s" points=0.5
+# %% exercise="labkit.cache_benchmark:offload_step_s" points=0.5 minutes=10 level=1
 
 # %% [markdown]
 # On a GPU, `labkit.labs.cache_benchmark.offload` copies from *pinned* memory: host memory that the

@@ -37,6 +37,10 @@
 # Letters in shapes: B batch, H query heads, Hkv KV heads, D head dimension, V vocabulary. Q counts
 # the queries, P the cached tokens, S = P + Q all keys, and T the tokens of one append.
 
+# %% answer="student_id" points=0
+student_name = "instructor"
+student_id = "instructor"
+
 # %% given="setup"
 from collections.abc import Callable
 from itertools import cycle
@@ -98,7 +102,7 @@ print(f"{gpt2_xl.n_params / 1e6:,.2f}M parameters")
 # Create new tensors, such as masks and positions, on the `device` of the tensors that you are
 # given. Then the experiments also run on a GPU.
 
-# %% exercise="labkit.kv_cache:attend_cached" points=2
+# %% exercise="labkit.kv_cache:attend_cached" points=2 minutes=30 level=2
 
 # %% [markdown]
 # ## 2. One step of the model
@@ -110,7 +114,7 @@ print(f"{gpt2_xl.n_params / 1e6:,.2f}M parameters")
 # The attention is passed in as `attend`, so the step can work with the stores that you write later.
 # The check uses its own `attend`: a mistake in section 1 costs you no points here.
 
-# %% exercise="labkit.kv_cache:forward_cached" points=2
+# %% exercise="labkit.kv_cache:forward_cached" points=2 minutes=25 level=2
 
 # %% [markdown]
 # ## 3. Generation
@@ -118,7 +122,7 @@ print(f"{gpt2_xl.n_params / 1e6:,.2f}M parameters")
 # *Prefill*: the whole prompt goes through the model once. *Decode*: each further step feeds one
 # token, the one that was just picked. The last new token is never fed.
 
-# %% exercise="labkit.kv_cache:generate" points=2
+# %% exercise="labkit.kv_cache:generate" points=2 minutes=25 level=2
 
 # %% [markdown]
 # Together, the three functions must give exactly the tokens of the baseline without a cache. This
@@ -156,7 +160,7 @@ for name, make_pick in (
 # How many tokens go through the model while it generates? This count needs no clock and no GPU.
 # It is the number that the cache changes.
 
-# %% exercise="labkit.kv_cache:tokens_processed" points=1
+# %% exercise="labkit.kv_cache:tokens_processed" points=1 minutes=10 level=1
 
 # %% experiment="counts"
 rows = []
@@ -186,7 +190,7 @@ kit.Table(
 # append 1 token     a b e d . .     length 3
 # ```
 
-# %% exercise="labkit.kv_cache:ArenaCache" points=2
+# %% exercise="labkit.kv_cache:ArenaCache" points=2 minutes=30 level=2
 
 # %% [markdown]
 # How much memory do the two ways request? One layer of the model above caches 256 tokens, one at
@@ -267,7 +271,7 @@ print(f"{same.sum()} of {same.numel()} tokens are those of the uncached run")
 # Three things are easy to get wrong: which position a slot holds (`positions`), which slots a
 # query may see (`mask`), and a prompt that is longer than the window.
 
-# %% exercise="labkit.kv_cache:RingCache" points=2
+# %% exercise="labkit.kv_cache:RingCache" points=2 minutes=40 level=3
 
 # %% experiment="ring_and_window"
 window, n_tokens = 16, 100
@@ -320,7 +324,7 @@ print(f"{n_tokens} tokens through {window} slots: largest difference {largest:.1
 # 2. `rewind` and `free`.
 # 3. The MemoryError and the ValueError, with nothing changed.
 
-# %% exercise="labkit.kv_cache:PagedCache" points=2
+# %% exercise="labkit.kv_cache:PagedCache" points=2 minutes=45 level=3
 
 # %% experiment="reserved_memory"
 lengths = {"a": 37, "b": 500, "c": 6, "d": 120}

@@ -34,6 +34,10 @@
 # next one takes its slot, they take 21.8 s, and 11.2 s with 128 slots. No step became faster. In
 # this lab you write the code that makes the difference, and today's scheduler for one card.
 
+# %% answer="student_id" points=0
+student_name = "instructor"
+student_id = "instructor"
+
 # %% given="setup"
 import random
 from collections import deque
@@ -103,7 +107,7 @@ kit.Table(
 # makes a `Request` of its own:
 # `Request({"id": 7, "input_length": 30, "output_length": 6}, max_length=64)`.
 
-# %% exercise="labkit.batching:Request" points=1
+# %% exercise="labkit.batching:Request" points=1 minutes=15 level=1
 
 # %% [markdown]
 # ## 3. Does it fit?
@@ -112,7 +116,7 @@ kit.Table(
 # tokens that it has now, the batch could be too large a hundred steps later. So these loops count
 # the largest size that a request can reach. (Section 8 takes the risk.)
 
-# %% exercise="labkit.batching:does_fit" points=0.25
+# %% exercise="labkit.batching:does_fit" points=0.25 minutes=5 level=1
 
 # %% [markdown]
 # ## 4. The queue
@@ -123,7 +127,7 @@ kit.Table(
 # fits. `n_most` says how many requests it looks at, from the front: our loops look at 256
 # (`LOOK_AHEAD`), so a step stays fast even if thousands wait.
 
-# %% exercise="labkit.batching:RequestQueue" points=0.75
+# %% exercise="labkit.batching:RequestQueue" points=0.75 minutes=15 level=2
 
 # %% [markdown]
 # ## 5. Two servers, two loops
@@ -205,7 +209,7 @@ from dataclasses import replace
 
 from labkit.batching import LOOK_AHEAD
 
-# %% exercise="labkit.batching:PrefillLoop" points=2.5
+# %% exercise="labkit.batching:PrefillLoop" points=2.5 minutes=60 level=3
 
 # %% [markdown]
 # ### The decode loop
@@ -229,7 +233,7 @@ from labkit.batching import LOOK_AHEAD
 # one that breaks a limit of the server, lets a free slot wait, does nothing beside work, makes
 # several steps in one call, or makes a request starve.
 
-# %% exercise="labkit.batching:DecodeLoop" points=2.5
+# %% exercise="labkit.batching:DecodeLoop" points=2.5 minutes=50 level=3
 
 # %% [markdown]
 # ## 6. A run
@@ -425,7 +429,7 @@ lab.timeline.draw(
 # request. The same holds if it reads what is not its own or writes into a shared block. Passes that
 # are not filled, blocks that are reserved, and prefixes that are computed again each cost a part.
 
-# %% exercise="labkit.batching:Scheduler" points=5
+# %% exercise="labkit.batching:Scheduler" points=5 minutes=120 level=3
 
 # %% experiment="scheduler_alone"
 one_card = lab.Setup(

@@ -42,6 +42,10 @@
 # pairs of models on an A100-SXM4-80GB. Its speedups are 0.54, 0.56 and 0.64: the text takes almost
 # twice as long as without speculation. In this lab you find out when that happens.
 
+# %% answer="student_id" points=0
+student_name = "instructor"
+student_id = "instructor"
+
 # %% given="setup"
 from collections.abc import Callable, Iterable, Sequence
 
@@ -103,7 +107,7 @@ notation = {
 # | `sample(probs, rng)` | draws one token from probabilities (V,) and returns an int |
 # | `cut_after(tokens, eos)` | returns the tokens up to the first `eos`, and `eos` itself |
 
-# %% exercise="labkit.speculative:distribution" points=0.75
+# %% exercise="labkit.speculative:distribution" points=0.75 minutes=25 level=2
 
 # %% [markdown]
 # A model in this lab is an object with a cache. It has three functions:
@@ -115,7 +119,7 @@ notation = {
 #
 # The first sampler uses no draft. It makes one token per call. Later we compare everything with it.
 
-# %% exercise="labkit.speculative:autoregressive" points=1
+# %% exercise="labkit.speculative:autoregressive" points=1 minutes=20 level=2
 
 # %% experiment="a_text"
 pair = kit.load_pair("tiny", profile="cpu")
@@ -143,7 +147,7 @@ print(tokenizer.decode(prompt + new))
 # 1 − Σ min(draft, target), and this is the sum of all missing parts. The two ways together give
 # min(draft, target) + max(0, target − draft) = target.
 
-# %% exercise="labkit.speculative:residual" points=0.5
+# %% exercise="labkit.speculative:residual" points=0.5 minutes=10 level=1
 
 # %% experiment="two_roads"
 words = ["the", "a", "his", "no"]
@@ -169,7 +173,7 @@ kit.Table(headings, rows, f"accepted: {kept.sum():.0%}")
 # token that is not in the text. If no token is rejected, the target's last row is still unused. It
 # gives one more token, the *bonus token*.
 
-# %% exercise="labkit.speculative:verify" points=2
+# %% exercise="labkit.speculative:verify" points=2 minutes=40 level=3
 
 # %% [markdown]
 # ## 4. The sampler
@@ -210,7 +214,7 @@ kit.Table(headings, rows, f"accepted: {kept.sum():.0%}")
 # 3. The end: an `n_new` that is reached inside a block, and `eos`.
 # 4. `gamma` as a function, and a draft with nothing to propose.
 
-# %% exercise="labkit.speculative:speculative" points=4
+# %% exercise="labkit.speculative:speculative" points=4 minutes=75 level=3
 
 
 # %% experiment="stages"
@@ -305,7 +309,7 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # draft's distribution is one-hot: the proposed token has probability 1. `verify` stays as it is.
 # The token is accepted with probability target(x) / 1, and the residual is the target without x.
 
-# %% exercise="labkit.speculative:ngram_draft" points=1
+# %% exercise="labkit.speculative:ngram_draft" points=1 minutes=20 level=2
 
 # %% [markdown]
 # *Inference with reference* copies from another text, for example a document that the question is
@@ -335,7 +339,7 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # although neither model has changed. Another mistake is to count the bonus token as accepted. Then
 # rates above 1 appear.
 
-# %% exercise="labkit.speculative:acceptance_rate" points=0.5
+# %% exercise="labkit.speculative:acceptance_rate" points=0.5 minutes=5 level=1
 
 # %% [markdown]
 # ### Question: one pair, four rates
@@ -358,16 +362,16 @@ published_alpha = {2: 0.773, 3: 0.779, 5: 0.793, 7: 0.809}
 # A block of γ drafted tokens adds between 1 and γ + 1 tokens to the text. How many on average, if
 # the acceptance rate is α?
 
-# %% exercise="labkit.speculative:expected_tokens" points=0.5
+# %% exercise="labkit.speculative:expected_tokens" points=0.5 minutes=15 level=2
 
 # %% [markdown]
 # A block takes γ steps of the draft and one call of the target. So three durations decide about the
 # speed: a step of the draft, a step of the target, and a verification (a call of the target over
 # γ + 1 tokens).
 
-# %% exercise="labkit.speculative:speedup" points=0.5
+# %% exercise="labkit.speculative:speedup" points=0.5 minutes=10 level=1
 
-# %% exercise="labkit.speculative:best_gamma" points=0.5
+# %% exercise="labkit.speculative:best_gamma" points=0.5 minutes=15 level=2
 
 # %% experiment="tables"
 gammas, rows = (1, 2, 3, 5, 7, 10), []
@@ -882,7 +886,7 @@ kit.Table(headings, rows, "Qwen3-8B with Qwen3-0.6B, α = 0.78")
 # uniforms, and take the *cumulative* product along each row, so that all entries after a rejection
 # are 0. The sum of these products is the number of accepted tokens.
 
-# %% exercise="labkit.speculative:verify_batch" points=0.5
+# %% exercise="labkit.speculative:verify_batch" points=0.5 minutes=20 level=2
 
 # %% experiment="batches"
 recorded = kit.recorded_results("batched-*.jsonl")["batched-cpu"]

@@ -30,6 +30,7 @@
 # **Hand in** this notebook. Before that, run all cells and save it.
 
 # %% answer="student_id" points=0
+student_name = "instructor"
 student_id = "instructor"
 
 # %% [markdown]
@@ -73,7 +74,7 @@ check = kit.start("flash_attention", globals())
 # An example with one query: the scores so far are 1 and 3, so m = 3 and l = exp(−2) + 1 = 1.135.
 # The next score is 5. Now m_new = 5, and l = 1.135 · exp(3 − 5) + exp(5 − 5) = 1.154.
 
-# %% exercise="labkit.flash_attention:online_softmax" points=2
+# %% exercise="labkit.flash_attention:online_softmax" points=2 minutes=30 level=2
 
 # %% [markdown]
 # The size of the pieces must not change the result:
@@ -132,7 +133,7 @@ for size in (96, 32, 5, 1):
 # We begin with the standard algorithm, which loads and stores whole matrices. Assume here that the
 # chip is large enough for them.
 
-# %% exercise="labkit.flash_attention:standard_attention" points=1
+# %% exercise="labkit.flash_attention:standard_attention" points=1 minutes=15 level=1
 
 # %% experiment="standard_moves"
 memory = lab.attention_memory(queries, keys, values)
@@ -159,7 +160,7 @@ lab.figures.moves(memory)
 # 3. Try tiles that do not divide 96. Use the row numbers that `tiles` gives you.
 # 4. Add `is_causal`: pass it to `tile_scores`, and skip pairs of tiles that it masks entirely.
 
-# %% exercise="labkit.flash_attention:flash_attention_1" points=3
+# %% exercise="labkit.flash_attention:flash_attention_1" points=3 minutes=50 level=3
 
 # %% experiment="flash_1_stages"
 stages = ((96, 96, False), (16, 24, False), (20, 28, False), (16, 24, True))
@@ -181,7 +182,7 @@ lab.figures.moves(memory)
 # stored again. The second paper swaps the loops. A tile of queries and its state stay on the chip
 # until the queries have seen all keys. The output is divided by the total once, at the end.
 
-# %% exercise="labkit.flash_attention:flash_attention_2" points=2
+# %% exercise="labkit.flash_attention:flash_attention_2" points=2 minutes=30 level=2
 
 # %% experiment="flash_2_moves"
 memory = lab.attention_memory(queries, keys, values)
@@ -204,7 +205,7 @@ lab.tile_player(flash_attention_1, flash_attention_2)
 # *bytes*. A T4 has many multiprocessors. Each has its own SRAM of 64 KB, called shared memory; here
 # it is "the chip". These are 65,536 bytes: 16,384 numbers in float32, or 32,768 numbers in float16.
 
-# %% exercise="labkit.flash_attention:tile_sizes" points=1
+# %% exercise="labkit.flash_attention:tile_sizes" points=1 minutes=15 level=2
 
 # %% [markdown]
 # ## 5. Counting without running
@@ -212,11 +213,11 @@ lab.tile_player(flash_attention_1, flash_attention_2)
 # Now we write the counts as formulas. You can test them with your own algorithms: `memory.n_read`
 # and `memory.n_written` are the true counts of a run. The checks compare with such counts.
 
-# %% exercise="labkit.flash_attention:standard_traffic" points=0.5
+# %% exercise="labkit.flash_attention:standard_traffic" points=0.5 minutes=10 level=1
 
-# %% exercise="labkit.flash_attention:flash_1_traffic" points=1
+# %% exercise="labkit.flash_attention:flash_1_traffic" points=1 minutes=20 level=2
 
-# %% exercise="labkit.flash_attention:flash_2_traffic" points=0.5
+# %% exercise="labkit.flash_attention:flash_2_traffic" points=0.5 minutes=10 level=2
 
 # %% [markdown]
 # ### Question: your own head
@@ -306,9 +307,9 @@ homework = {
 #
 # We count every addition, multiplication, exponential, division and maximum as one operation.
 
-# %% exercise="labkit.flash_attention:standard_flops" points=0.5
+# %% exercise="labkit.flash_attention:standard_flops" points=0.5 minutes=5 level=1
 
-# %% exercise="labkit.flash_attention:flash_flops" points=0.5
+# %% exercise="labkit.flash_attention:flash_flops" points=0.5 minutes=10 level=2
 
 # %% experiment="operations"
 rows = []
@@ -324,7 +325,7 @@ kit.Table(["rows of K", "more operations"], rows)
 # D + 7 remain. The larger count in the first paper (75.2 GFLOPs, standard 66.6) contains the
 # backward pass, which computes the scores a second time.
 
-# %% exercise="labkit.flash_attention:run_times" points=0.5
+# %% exercise="labkit.flash_attention:run_times" points=0.5 minutes=10 level=1
 
 # %% [markdown]
 # The homework has a simple model of a T4. It computes 8.1 TFLOP/s (without tensor cores) and moves
@@ -374,7 +375,7 @@ lab.tables.cards_table(tile_sizes, standard, flash_1, run_times)
 # A small chip has room for small tiles only. Small tiles mean many turns, and in every turn all of
 # O is loaded and stored. From how many rows of K in a tile does FlashAttention-1 move less?
 
-# %% exercise="labkit.flash_attention:least_tile" points=0.5
+# %% exercise="labkit.flash_attention:least_tile" points=0.5 minutes=15 level=2
 
 # %% experiment="crossover"
 rows = []

@@ -67,6 +67,7 @@ ask = Asker(globals())
 # 之後若更改學號，字母與數字也會跟著改變。
 
 # %% answer="student_id" points=0
+student_name = "instructor"
 student_id = "instructor"
 language = "en"  # "en" or "zh"; English if you write nothing
 

@@ -3,6 +3,7 @@
 import ast
 import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -26,8 +27,8 @@ from autograder.builder.blank import (
 )
 from autograder.builder.course import stale_files
 from autograder.builder.editions import data_wheel, edition_of
-from autograder.builder.notebooks import WORTH, build_notebook, cell_kind, cell_name, to_bytes
-from autograder.builder.source import module_source, read_lab, read_labs
+from autograder.builder.notebooks import build_notebook, cell_kind, cell_name, sign, to_bytes
+from autograder.builder.source import module_source, read_course, read_lab, read_labs
 from autograder.builder.wheel import student_files
 from autograder.judging.nbgrader_plugin import ClearAnswers
 
@@ -65,6 +66,7 @@ class Box:
 '''
 LABS = read_labs()
 LAB_IDS = [lab.name for lab in LABS]
+KIT = [lab for lab in LABS if lab.name in read_course().counts_as]
 
 
 def target(names):
@@ -163,13 +165,28 @@ def test_nbgrader_clears_the_instructors_notebook_into_the_students(lab):
 def test_every_marked_cell_has_its_checks_below_and_a_question_its_points(lab):
     cells = build_notebook(lab, "student").cells
     marked = {cell.name for cell in lab.marked}
+    signs = {cell.name: sign(cell) for cell in lab.cells if cell.points}
     for cell, below in pairwise(cells):
         if cell_name(cell) in marked:
             assert cell_kind(below) == "check"
             assert below.metadata.nbgrader.points > 0
-        if cell_kind(below) == "written":
-            assert cell_kind(cell) == "prose"
-            assert cell.source.endswith(WORTH.format(below.metadata.nbgrader.points))
+        is_signed = cell_kind(cell) == "prose" or cell_kind(below) != "answer"
+        if cell_name(below) in signs and cell_kind(below) != "check" and is_signed:
+            assert cell.source.endswith(signs[cell_name(below)])
+
+
+@pytest.mark.parametrize("lab", KIT, ids=lambda lab: lab.name)
+def test_an_exercise_says_how_long_it_takes_and_how_hard_it_is(lab):
+    assert [cell.name for cell in lab.exercises if not (cell.minutes and cell.level)] == []
+
+
+def test_a_notebook_names_its_course_and_deadline_and_asks_who_the_student_is():
+    for lab in KIT:
+        notebook = build_notebook(lab, "student")
+        title, _, line = notebook.cells[0].source.splitlines()[:3]
+        assert title.startswith("# ") and re.search(r"Due 20\d\d-\d\d-\d\d \d\d:\d\d", line)
+        sources = {cell_name(cell): cell.source for cell in notebook.cells}
+        assert sources["student_id"].startswith("student_name = ...\nstudent_id = ...")
 
 
 def released_texts(lab):
