@@ -40,7 +40,7 @@ def test_a_page_holds_all_that_it_shows(name, n_pictures, tmp_path, monkeypatch,
 
 def test_an_unknown_name_and_answers_that_are_missing_are_told(tmp_path, monkeypatch, capsys):
     assert cli.main(["show", "cache"]) == 2
-    assert "nothing is called 'cache'; there are cache-" in capsys.readouterr().err
+    assert "nothing is called 'cache'; there are ledger, cache-" in capsys.readouterr().err
 
     def to_do(*args, **kwargs):
         raise NotImplementedError("this part is still to do")

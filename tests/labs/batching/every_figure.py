@@ -19,6 +19,7 @@ from labkit.labs.batching.workload import (
     poisson,
 )
 from labkit.measuring.plots import CourseFigure
+from labkit.measuring.records import recorded_results
 
 
 def every_figure() -> Iterator[tuple[str, CourseFigure]]:
@@ -48,6 +49,7 @@ def every_figure() -> Iterator[tuple[str, CourseFigure]]:
         }
         for limit_s in (0.02, 0.01)
     })  # fmt: skip
+    yield "ledger", figures.figures_of(recorded_results())["ledger"]()
     yield "budgets", figures.draw_budgets({
         n: [serve_on_card(jobs, replace(long, budget=n), batching.Scheduler(), costs=costs)]
         for n in (256, 1024, 4096)

@@ -7,6 +7,7 @@ from statistics import median
 import pytest
 
 from labkit.batching import DecodeLoop, PrefillLoop, Scheduler
+from labkit.labs.batching import figures
 from labkit.labs.batching.checks.answers import N_SLOTS, PROMPT_S, STEP_S
 from labkit.labs.batching.compared import compare, on_two_gpus, simulated
 from labkit.labs.batching.measured import served, sizes
@@ -201,3 +202,12 @@ def test_more_tokens_before_a_piece_take_more_time():
     pieces = [(512, 4096, False)]
     assert slower.mixed_s(8, 8192, pieces) > COSTS.mixed_s(8, 8192, pieces)
     assert slower.mixed_s(8, 8192, [(512, 0, True)]) == COSTS.mixed_s(8, 8192, [(512, 0, True)])
+
+
+def test_the_ledger_is_of_one_model_and_one_card():
+    records = recorded_results()
+    cards = {records[name].provenance.device for name in figures.LEDGER}
+    assert cards == {"NVIDIA H100 80GB HBM3"}
+    numbers = list(figures.ledger(records).values())
+    assert numbers == sorted(numbers) and numbers[0] < 1 < 4000 < numbers[-1]
+    assert figures.figures_of({}) == {}

@@ -35,7 +35,7 @@ WORKLOADS = [
         requests(
             *((6, 20), (9, 0), (63, 4), (64, 4), (5, 8), (70, 2), (8, 3), (4, 6)), every_s=0.6
         ),
-        CARD,
+        replace(CARD, budget=64),
         costs=QUICK,
     ),
     LoopCase("stage 1: one slot", requests((5, 3), (9, 1), (7, 4)), replace(CARD, decode_batch=1)),
