@@ -132,8 +132,8 @@ kit.Table(
 # %% [markdown]
 # ## 5. Two servers, two loops
 #
-# Prefill is limited by computing, decode by reading weights and KV caches. On one card they disturb
-# each other. So each gets a server, as in the paper DistServe, and a store lies between them:
+# Prefill is limited by computing, decode by reading weights and KV caches. On one card each
+# makes the other slower. So each gets a server, as in the paper DistServe, and a store lies between them:
 #
 # ```
 #  requests ──> PREFILL SERVER ──save──> store ──load──> DECODE SERVER ──> answers
