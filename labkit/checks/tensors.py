@@ -7,7 +7,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from labkit.checks.compare import difference_of, joined, of_exact, refuse_blank, show, why_none
+from labkit.checks.compare import difference_of, joined, refuse_blank, show, why_none
 from labkit.checks.core import Wrong
 
 # Largest difference that rounding alone explains, by dtype of the answer.
@@ -58,13 +58,9 @@ def tensor_in(got: Any, what: str) -> Tensor:
     if isinstance(got, Tensor):
         return got
     try:
-        return torch.as_tensor(numpy.asarray(_of_exact(got)))
+        return torch.as_tensor(numpy.asarray(got))
     except (TypeError, ValueError):
         raise Wrong(what, expected="a tensor", got=show(got), why=why_none(got)) from None
-
-
-def _of_exact(got: Any) -> Any:
-    return [*map(_of_exact, got)] if isinstance(got, list | tuple) else of_exact(got)
 
 
 def expect_unchanged(got: Any, before: Tensor, what: str, *, why: str = "") -> None:
