@@ -17,7 +17,7 @@ from pathlib import Path
 from autograder.judging.ends import Overran
 
 GRAIN_S = 0.25
-LEAST_SHARE = 0.2  # of a wait
+LEAST_SHARE = 0.1  # of a wait
 Reading = tuple[float, float] | None
 
 
