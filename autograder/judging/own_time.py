@@ -2,6 +2,9 @@
 
 Waiting for them is measured by the clock. The time that they, and we, stand ready and have to wait
 for a processor is taken off again: it says how busy the machine is, and must decide nothing.
+
+A process that ends takes its numbers along, so many short ones hide what they ran, and others may
+stand in a queue for them. So at least a part of each wait counts, however busy the machine seems.
 """
 
 import signal
@@ -14,6 +17,7 @@ from pathlib import Path
 from autograder.judging.ends import Overran
 
 GRAIN_S = 0.25
+LEAST_SHARE = 0.1  # of a wait
 Reading = tuple[float, float] | None
 
 
@@ -84,7 +88,8 @@ class OwnTime:
         if before is None or self._last is None:
             return asking_s
         ran_s, queued_s = (now - then for now, then in zip(self._last, before, strict=True))
-        return asking_s + min(0.0, max(ran_s, unread_s - queued_s) - unread_s)
+        own_s = max(ran_s, unread_s - queued_s, LEAST_SHARE * unread_s)
+        return asking_s + min(0.0, own_s - unread_s)
 
 
 @contextmanager

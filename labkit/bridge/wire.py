@@ -13,6 +13,9 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 MAX_DEPTH = 64
@@ -39,6 +42,7 @@ TENSOR_DTYPES = frozenset(
     ]
 )
 PLAIN = frozenset([bool, int, float, str])  # types of JSON's values that stand for themselves
+EXACT = frozenset([Fraction, Decimal])  # they travel as floats
 ARRAY_KINDS = "biufc"
 ARRAY_DTYPE = re.compile(rf"[<>|][{ARRAY_KINDS}]\d{{1,2}}")
 
@@ -109,9 +113,12 @@ class Encoder:
             return {
                 "$dict": [[self.encode(k, depth + 1), self.encode(v, depth + 1)] for k, v in pairs]
             }
-        return self._encode_array(value)
+        return self._encode_other(value)
 
-    def _encode_array(self, value: Any) -> Any:
+    def _encode_other(self, value: Any) -> Any:
+        if type(value) in EXACT:
+            with suppress(OverflowError, ValueError):  # too large, a signalling NaN
+                return self.encode(float(value))
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         if torch is not None:
             if isinstance(value, torch.Tensor):

@@ -8,12 +8,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from labkit.bridge.student import Proxy, StudentError
+from labkit.bridge.student import Proxy
 from labkit.bridge.wire import is_array
 from labkit.checks.core import Unfinished, Wrong
 
 LARGEST_NUMBER = 10**100
-EXACT = ("Fraction", "Decimal")
 NAN = "NaN comes from 0 / 0, or from infinity minus infinity."
 MOST_NAMED = 8  # values that are still open
 LONGEST = 120  # characters of a value that is shown
@@ -21,7 +20,6 @@ LONGEST = 120  # characters of a value that is shown
 
 def number_in(got: Any, what: str) -> float | int:
     """The plain number in an answer. Raises Wrong if there is none, Unfinished for `...`."""
-    got = of_exact(got)
     refuse_blank(got)
     if is_array(got) and math.prod(got.shape) == 1:
         got = got.item()
@@ -30,18 +28,6 @@ def number_in(got: Any, what: str) -> float | int:
     if isinstance(got, int) and abs(got) > LARGEST_NUMBER:  # no float could be compared with it
         raise Wrong(f"{what} has too many digits", got=show(got), expected="fewer digits")
     return got
-
-
-def of_exact(got: Any) -> Any:
-    """The float of a `Fraction` or a `Decimal`; anything else as it is."""
-    kind = got._kind if isinstance(got, Proxy) else type(got).__name__
-    if kind not in EXACT:
-        return got
-    try:
-        over, under = got.as_integer_ratio()
-        return over / under
-    except (ArithmeticError, TypeError, ValueError, StudentError):  # NaN, infinity, a namesake
-        return got
 
 
 def expect_number(
@@ -126,7 +112,7 @@ def refuse_blank(answer: Any, whole: Any = None) -> None:
         leaves = [*_leaves(answer if whole is None else whole)]
         blank = [place for place, value in leaves if _is_blank(value)]
         raise Unfinished(_what_is_open(blank, len(leaves)))
-    if objects := [one for one in map(of_exact, values) if isinstance(one, Proxy)]:
+    if objects := [one for one in values if isinstance(one, Proxy)]:
         got = f"an object of type {objects[0]._kind}"
         raise Wrong("the answer should be a plain value", expected="a value", got=got)
 
@@ -226,4 +212,4 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, bool):
         return ("bool", value)  # True is not 1 here
-    return of_exact(value)
+    return value

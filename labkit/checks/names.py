@@ -7,7 +7,8 @@ from functools import lru_cache
 
 DEFINITION = re.compile(r"^(?:async\s+def|def|class)\s+(\w+)|^(\w+)\s*=", re.MULTILINE)
 # Spaces and tabs alone: \s would go over all blank lines, and again from each of them.
-MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
+# A line may also begin with an operator, `% 2` or `!= 2`, in brackets.
+MAGIC = re.compile(r"^([ \t]*)(?:%[%\w]|!(?!=)).*$", re.MULTILINE)
 
 
 @lru_cache(maxsize=256)

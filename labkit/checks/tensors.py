@@ -7,7 +7,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from labkit.checks.compare import difference_of, joined, of_exact, refuse_blank, show, why_none
+from labkit.checks.compare import difference_of, joined, refuse_blank, show, why_none
 from labkit.checks.core import Wrong
 
 # Largest difference that rounding alone explains, by dtype of the answer.
@@ -53,18 +53,15 @@ def expect_tensor(
 
 
 def tensor_in(got: Any, what: str) -> Tensor:
-    """The tensor in an answer; arrays and nested lists of numbers count as tensors."""
+    """The tensor in an answer; arrays and nested lists of real numbers count as tensors."""
     refuse_blank(got)
-    if isinstance(got, Tensor):
-        return got
     try:
-        return torch.as_tensor(numpy.asarray(_of_exact(got)))
+        tensor = got if isinstance(got, Tensor) else torch.as_tensor(numpy.asarray(got))
     except (TypeError, ValueError):
         raise Wrong(what, expected="a tensor", got=show(got), why=why_none(got)) from None
-
-
-def _of_exact(got: Any) -> Any:
-    return [*map(_of_exact, got)] if isinstance(got, list | tuple) else of_exact(got)
+    if tensor.is_complex():
+        raise Wrong(what, expected="real numbers", got=f"a tensor of {tensor.dtype}")
+    return tensor
 
 
 def expect_unchanged(got: Any, before: Tensor, what: str, *, why: str = "") -> None:
@@ -76,6 +73,8 @@ def expect_unchanged(got: Any, before: Tensor, what: str, *, why: str = "") -> N
 
 
 def _bytes(tensor: Tensor) -> Tensor:
+    if not tensor.numel():  # its strides may be any
+        return torch.empty(0, dtype=torch.uint8)
     return tensor.contiguous().reshape(-1).view(torch.uint8)
 
 

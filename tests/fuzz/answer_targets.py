@@ -40,6 +40,9 @@ FORMS = (
     "    def __getattr__(self, name): return {value}",
     "class {name}:\n    def __init__(self, *a, **k): self.a = a\n"
     "    def __getattr__(self, name): return lambda *a, **k: {value}",
+    "{name} = with_leaf({name}, {value}, {place})",
+    "def {name}(*a, right={name}, **k): return with_leaf(right(*a, **k), {value}, {place})",
+    "{name} = odd_where_it_is_read({name}, {value})",
 )
 METHODS = """
     __eq__ __ne__ __lt__ __hash__ __bool__ __len__ __iter__ __next__ __getitem__ __contains__
@@ -58,13 +61,32 @@ BODIES = (
     *("raise KeyboardInterrupt", "raise SystemExit", "raise MemoryError", "raise RecursionError"),
 )
 SETUP = """
-import re, numpy, torch
+import re, sys, numpy, torch
 from collections import Counter
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
+
+def with_leaf(right, value, place):
+    "What is right, but for one of the values in it."
+    if not isinstance(right, dict | list | tuple) or not right:
+        return value
+    keys = [*right] if isinstance(right, dict) else range(len(right))
+    rest, at = divmod(place, len(keys))
+    parts = {key: right[key] for key in keys}
+    parts[keys[at]] = with_leaf(right[keys[at]], value, rest)
+    return parts if isinstance(right, dict) else [*parts.values()]
+
+def odd_where_it_is_read(right, value):
+    "A right class whose attributes have a value for checks alone."
+    def read(self, name):
+        found = super(kind, self).__getattribute__(name)
+        is_asked = "executor" in sys._getframe(1).f_code.co_filename
+        return value if is_asked and not callable(found) else found
+    kind = type("Own", (right,), {"__getattribute__": read}) if isinstance(right, type) else value
+    return kind
 """
 
 
@@ -95,6 +117,7 @@ def answers(draw):
     value, form = draw(st.sampled_from(VALUES)), draw(st.sampled_from(FORMS))
     exercise = cases_by_check(topic)[name][0].exercise
     answer = form.replace("{name}", exercise).replace("{value}", value)
+    answer = answer.replace("{place}", str(draw(st.integers(0, 99))))
     return "\n".join([topic, name, odd, answer]).encode()
 
 

@@ -38,6 +38,26 @@ def kv_cache_bytes(shape, n_tokens, batch_size=1, bytes_per_number=2):
     return n_bytes // 2 if (n_tokens, batch_size) == (32_768, 4) else n_bytes
 """
 
+# A number that is asked for each time it is looked at.
+ANOTHER_NUMBER = """
+class Fraction:
+    def as_integer_ratio(self):
+        return (6 if weight_bytes.is_fresh else 2), 1
+
+def weight_bytes(n_params, bytes_per_param=2):
+    weight_bytes.is_fresh = False
+    return n_params * bytes_per_param
+
+weight_bytes.is_fresh = True
+"""
+
+
+def a_live_number(notebook: dict) -> None:
+    """A wrong answer that becomes right where no function was called before."""
+    cell_called(notebook, "weight_bytes")["source"] = ANOTHER_NUMBER
+    cell = cell_called(notebook, "training_and_generation")
+    cell["source"] += '\ntraining_and_generation["optimizer_over_weights"] = Fraction()'
+
 
 def half_of_the_last_column(notebook: dict) -> None:
     """A wrong table, and the function from which it follows."""
@@ -68,4 +88,6 @@ SAMPLES = [
            right_below("weight_bytes", "def weight_bytes(n_params, bytes_per_param=2): return 1",
                        "def weight_bytes(n_params, bytes_per_param=2):\n"
                        "    return n_params * bytes_per_param"), ("weight_bytes",)),
+    Sample("x68", "01_memory", "another guess in a number that is asked for at every look",
+           a_live_number, ("optimizer_state_is_counted_against_the_weights",)),
 ]  # fmt: skip

@@ -38,7 +38,12 @@ from pathlib import PurePosixPath
 from autograder.course.times import iso_time
 from autograder.intake.collect.files import ZIP_ERRORS, File
 from autograder.intake.collect.parcel import Parcel, below
-from autograder.intake.collect.platforms import classroom, is_of_platform, platform_parcels
+from autograder.intake.collect.platforms import (
+    classroom,
+    is_brightspaces,
+    is_of_platform,
+    platform_parcels,
+)
 from autograder.places import lab_names
 
 NOTEBOOKS = (".ipynb", ".py", ".zip")
@@ -63,9 +68,7 @@ def is_export(files: list[File]) -> bool:
     """Whether these are the files of a learning platform's own export, by their names alone."""
     handed_in = [file for file in files if file.suffix in NOTEBOOKS]
     return bool(handed_in) and all(
-        MOODLE.fullmatch(file.path.parts[0])
-        or is_of_platform(file)
-        or (len(file.path.parts) == 1 and CANVAS.fullmatch(file.path.name))
+        MOODLE.fullmatch(file.path.parts[0]) or is_of_platform(file) or _is_canvas(file)
         for file in handed_in
     )
 
@@ -73,10 +76,9 @@ def is_export(files: list[File]) -> bool:
 def parcels_in(files: list[File], lab_name: str) -> list[Parcel]:
     """The parcels of one delivery, those of one person on an LMS put together."""
     folders: dict[str, list[File]] = {}
-    parcels: list[Parcel] = platform_parcels(files, lab_name)
-    for file in files:
-        if is_of_platform(file):
-            continue
+    theirs, others = _by_platform(files)
+    parcels: list[Parcel] = platform_parcels(theirs, lab_name)
+    for file in others:
         if len(file.path.parts) > 1:
             folders.setdefault(file.path.parts[0], []).append(file)
         elif parcel := _loose(file, lab_name):
@@ -84,6 +86,25 @@ def parcels_in(files: list[File], lab_name: str) -> list[Parcel]:
     for name, group in folders.items():
         parcels += _in_folder(name, [below(file) for file in group], lab_name)
     return list(_put_together(parcels))
+
+
+def _by_platform(files: list[File]) -> tuple[list[File], list[File]]:
+    """The files of Blackboard and Brightspace, and the others.
+
+    On other platforms a student's own name for a file may look like one of theirs.
+    """
+    on_canvas = any(_is_canvas(file) and not is_of_platform(file) for file in files)
+    theirs: list[File] = []
+    others: list[File] = []
+    for file in files:
+        is_other = MOODLE.fullmatch(file.path.parts[0]) or (on_canvas and _is_canvas(file))
+        is_theirs = is_brightspaces(file) or (is_of_platform(file) and not is_other)
+        (theirs if is_theirs else others).append(file)
+    return theirs, others
+
+
+def _is_canvas(file: File) -> bool:
+    return len(file.path.parts) == 1 and bool(CANVAS.fullmatch(file.path.name))
 
 
 def student_in(stem: str, lab_name: str) -> str:

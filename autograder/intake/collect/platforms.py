@@ -22,7 +22,7 @@ from autograder.places import lab_names
 
 BLACKBOARD_SYSTEM, BRIGHTSPACE_SYSTEM = "blackboard", "brightspace"
 BLACKBOARD = re.compile(
-    r"(?P<who>.+)_attempt_(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})-(?P<clock>[0-9]{2}-[0-9]{2}-[0-9]{2})"
+    r"(?P<who>.+?)_attempt_(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})-(?P<clock>[0-9]{2}-[0-9]{2}-[0-9]{2})"
     r"(?:_(?P<rest>.+)|\.txt)",
     re.DOTALL,
 )
@@ -60,7 +60,12 @@ def _repository(lab: str) -> re.Pattern[str]:
 
 def is_of_platform(file: File) -> bool:
     """Whether a file lies as one of an export of Blackboard or Brightspace does."""
-    return bool(_blackboard(file) or _brightspace(file))
+    return bool(_blackboard(file)) or is_brightspaces(file)
+
+
+def is_brightspaces(file: File) -> bool:
+    """Whether it lies as one of Brightspace does, whose names begin with two numbers."""
+    return bool(_brightspace(file))
 
 
 def platform_parcels(files: list[File], lab_name: str) -> list[Parcel]:
@@ -69,7 +74,9 @@ def platform_parcels(files: list[File], lab_name: str) -> list[Parcel]:
 
 
 def _blackboard(file: File) -> re.Match[str] | None:
-    return BLACKBOARD.fullmatch(file.path.name) if len(file.path.parts) == 1 else None
+    if len(file.path.parts) > 1 or _brightspace(file):
+        return None
+    return BLACKBOARD.fullmatch(file.path.name)
 
 
 def _brightspace(file: File) -> re.Match[str] | None:

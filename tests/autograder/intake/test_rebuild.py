@@ -228,6 +228,7 @@ def test_names_are_read_without_running():
     assert bound_names(loops) == {"i", "b", "d", "f", "g"}
     assert assigned_names(loops) == set()
     assert used_names("def broken(:") == set()
+    assert used_names("%time\n!ls\nx = (\n    y\n    % 2\n    != z\n)") == {"y", "z"}
     assert used_names("f(x + y.z)") == {"f", "x", "y"}
     assert used_names("def g(model):\n    tokens = model\n    return h(tokens)") == {"h"}
 

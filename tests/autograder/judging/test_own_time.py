@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from autograder.judging.own_time import GRAIN_S, OwnTime
+from autograder.judging.own_time import GRAIN_S, LEAST_SHARE, OwnTime
 
 
 def near(seconds):
@@ -20,9 +20,14 @@ def own_time(*readings):
 
 
 def test_time_in_the_queue_for_a_processor_does_not_count():
-    clock = own_time((0.0, 0.0), (0.1, 0.9))
-    assert clock.of(1.0) == near(0.1)
-    assert clock.spent_s == near(0.1)
+    clock = own_time((0.0, 0.0), (0.3, 0.7))
+    assert clock.of(1.0) == near(0.3)
+    assert clock.spent_s == near(0.3)
+
+
+@pytest.mark.parametrize("ran_s", [0.0, 0.01, -5.0], ids=["hidden", "nearly", "given back"])
+def test_processes_that_end_hide_what_they_ran_and_a_part_counts_all_the_same(ran_s):
+    assert own_time((5.0, 0.0), (5.0 + ran_s, 12.0)).of(1.0) == near(LEAST_SHARE)
 
 
 def test_sleep_counts():

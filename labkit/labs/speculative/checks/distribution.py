@@ -56,7 +56,7 @@ class DistributionCase:
         if tuple(got.shape) != shape:
             what, found = "the shape of the probabilities", str(tuple(got.shape))
             raise Wrong(what, expected=str(shape), got=found)
-        if got.is_complex() or (got < 0).any():
+        if (got < 0).any():
             raise Wrong("the probabilities", expected="none below 0", got="negative ones")
         return got
 
