@@ -75,7 +75,7 @@ def yesterday(graded, tmp_path_factory):
     rows = rows_in(out)
     for student in ("ada", "carol", "greta", "x19"):
         rows[student] = with_failed(rows[student], EXERCISE, "a wrong check")
-    rows["greta"] = with_failed(rows["greta"], "one_cell", "what stands on record")
+    rows["greta"] = with_failed(rows["greta"], "training", "what stands on record")
     rows["ida"] = replace(rows["ida"], key="of yesterday's checks")
     write_rows(out, rows)
     return out
@@ -127,7 +127,7 @@ def test_who_earns_the_same_of_a_lab_with_other_points_is_not_listed(plan):
 
 def test_only_the_checks_of_that_exercise_are_played(plan):
     result = next(o.result for o in plan.outcomes if o.result.student == "greta")
-    kept = [check for check in result.checks if check.exercise == "one_cell"]
+    kept = [check for check in result.checks if check.exercise == "training"]
     assert {check.message for check in kept} == {"what stands on record"}
     assert all(check.passed for check in result.checks if check.exercise == EXERCISE)
 
@@ -157,13 +157,13 @@ def test_the_gradebook_follows_and_marks_by_hand_stay(regraded):
         if cell.metadata.get("nbgrader", {}).get("grade") and cell.cell_type == "code"
     }
     assert sum(scores.values()) == pytest.approx(rows_in(regraded)["greta"].score, abs=0.02)
-    assert (scores[f"check_{EXERCISE}"], scores["check_one_cell"]) == (1.5, 0)
+    assert (scores[f"check_{EXERCISE}"], scores["check_training"]) == (1.5, 0)
 
 
 def test_a_later_grading_grades_in_full_what_kept_its_other_exercises(
     plan, regraded, graded, submissions, tmp_path
 ):
-    """The one_cell of greta is as a check that has changed since left it."""
+    """The training of greta is as a check that has changed since left it."""
     assert OTHERS_STAY in plan.lines()
     assert {row.key for row in rows_in(regraded).values()} == {"of yesterday's checks"}
     out = tmp_path / "out"
@@ -214,7 +214,7 @@ def test_whatever_is_not_certainly_the_recorded_file_is_graded_in_full(
 
 @pytest.mark.parametrize(
     ("exercise", "words"),
-    [("no_such", "has no exercise no_such; it has weight_bytes"), ("growth", "has no exercise")],
+    [("no_such", "has no exercise no_such; it has n_params"), ("growth", "has no exercise")],
 )
 def test_an_unknown_exercise_is_told_with_the_known_ones(graded, submissions, exercise, words):
     with pytest.raises(RegradeError, match=words):
