@@ -190,7 +190,8 @@ lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 # %% [markdown]
 # Llama-2-7B stores 524,288 bytes per token, DeepSeek-V3 only 70,272. That is 7.5 times less, with
 # 100 times the parameters. The formula for grouped heads is no help here. The `config.json` of
-# DeepSeek-V3 says 128 KV heads, which would make 4,997,120 bytes, 71 times too many.
+# DeepSeek-V3 says 128 KV heads. With keys of 192 and values of 128 numbers, they would make
+# 4,997,120 bytes per token, 71 times too many.
 #
 # Each way has its price:
 #
@@ -201,8 +202,10 @@ lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 # * A state costs memory from the first token on, for every sequence. Short requests pay for it and
 #   get nothing back. MiniMax-Text-01 keeps 280 MiB for each sequence. At 256 requests that is 70
 #   GiB before the first token.
-# * Narrow numbers are less exact. SGLang's documents show it for DeepSeek-R1: on AIME 2025, it
-#   solves 51 % with 16 bits, 49 % with FP8, 40 % with 4 bits. On GSM8K, Qwen3-235B shows no loss.
+# * Narrow numbers are less exact. [SGLang's
+#   documents](https://docs.sglang.ai/advanced_features/quantized_kv_cache.html) show it for
+#   DeepSeek-R1. On the hard problems of AIME 2025, it solves 51 % with 16 bits, 49 % with FP8 and 40 %
+#   with 4 bits. On the easy ones of GSM8K, Qwen3-235B shows no loss.
 #
 # ## 4. How large is a card?
 #
@@ -443,7 +446,7 @@ lab.peaks.peaks_table(kv_cache_bytes)
 # pass. Only one layer's activations are in memory at a time. The peak is inside the MLP. There,
 # each prompt token has three vectors of `intermediate_size` and four of `hidden_size` numbers:
 # (3 × 12,288 + 4 × 4,096) × 2 bytes = 106,496 bytes. A test counts these vectors, operation by
-# operation, on small models. A flat "20 % on top" is wrong at every length.
+# operation, on small models. A flat "20 % on top" is too much for short prompts and too little for long ones.
 #
 # ### Question: predict a peak
 #
@@ -526,7 +529,7 @@ node = {
 # conversations. So a smaller cache helps only if the cards share the work well.
 #
 # The number of users decides the price. With 8 users, each gets a token every 12.8 ms. With 64 users,
-# each waits 34.6 ms, but a million tokens cost a third. DeepSeek reported 14,800 output tokens/s for a
+# each waits 34.6 ms, but a million tokens cost a third. DeepSeek reported 14,800 tokens/s for a
 # node of eight H800, in March 2025. That is eight times the rate of the table with 64 users. Its
 # servers put 18 nodes together for decode alone, so that each expert gets many tokens. A single
 # node cannot do that. Lab 5 is about such servers.

@@ -108,12 +108,12 @@ def regraded(plan, tmp_path_factory):
 def test_the_changes_are_shown_with_old_and_new_marks_and_their_checks(plan):
     changes = {change.student: change for change in plan.changes()}
     assert set(changes) == {"ada", "greta"}  # the others lose these points rightly
-    assert changes["ada"].after.by_checks - changes["ada"].before.by_checks == 1.5
-    assert (changes["ada"].before.total, changes["ada"].after.total) == (10.0, 11.5)
+    assert changes["ada"].after.by_checks - changes["ada"].before.by_checks == 0.75
+    assert (changes["ada"].before.total, changes["ada"].after.total) == (9.25, 10.0)
     assert changes["greta"].after.total is None
     text = "\n".join(plan.lines())
     assert "kv_table of 01_memory: 2 of 5 change." in text
-    assert "ada: 8.5 -> 10 by checks, 10 -> 11.5 in all; kv_table, " in text
+    assert "ada: 7.75 -> 8.5 by checks, 9.25 -> 10 in all; kv_table, " in text
     assert plan.in_full == ()
 
 
@@ -121,7 +121,7 @@ def test_who_earns_the_same_of_a_lab_with_other_points_is_not_listed(plan):
     before = {name: replace(row, max_score=row.max_score - 1) for name, row in plan.before.items()}
     other = replace(plan, before=before)
     assert {change.student for change in other.changes()} == {"ada", "greta"}
-    assert "The checks of the lab now give 10 points; they gave 9." in other.lines()
+    assert "The checks of the lab now give 8.5 points; they gave 7.5." in other.lines()
     assert not any("now give" in line for line in plan.lines())
 
 
@@ -149,7 +149,7 @@ def test_written_it_is_what_an_undisturbed_grading_gives(regraded, graded):
 
 def test_the_gradebook_follows_and_marks_by_hand_stay(regraded):
     marks = {mark.student: mark for mark in marks_of(regraded)}
-    assert marks["ada"].total == 11.5
+    assert marks["ada"].total == 10.0
     path = regraded / "course" / "autograded" / "greta" / LAB / f"{LAB}.ipynb"
     scores = {
         cell.metadata.nbgrader.grade_id: float(cell.outputs[-1].data["text/plain"])
@@ -157,7 +157,7 @@ def test_the_gradebook_follows_and_marks_by_hand_stay(regraded):
         if cell.metadata.get("nbgrader", {}).get("grade") and cell.cell_type == "code"
     }
     assert sum(scores.values()) == pytest.approx(rows_in(regraded)["greta"].score, abs=0.02)
-    assert (scores[f"check_{EXERCISE}"], scores["check_training"]) == (1.5, 0)
+    assert (scores[f"check_{EXERCISE}"], scores["check_training"]) == (0.75, 0)
 
 
 def test_a_later_grading_grades_in_full_what_kept_its_other_exercises(
@@ -252,7 +252,7 @@ def test_the_command_shows_the_changes_and_writes_only_when_told(
     assert done.exit_code == 0
     shown = done.stdout.splitlines()
     assert shown[0] == "kv_table of 01_memory: 1 of 5 change."
-    assert shown[1].startswith("ada: 8.5 -> 10 by checks")
+    assert shown[1].startswith("ada: 7.75 -> 8.5 by checks")
     assert shown[-1] == "Nothing is written; --write does it."
     assert files_in(out) == before
     done = CliRunner().invoke(app, [str(argument) for argument in [*arguments, "--write"]])
