@@ -467,9 +467,10 @@ peaks = {
 # %% experiment="peak_of_32k"
 predicted = peaks["peak_gb"]
 recorded = lab.peaks.peak_of(32_768, lab.peaks.WHOLE) / 1e9
-print(
-    f"You predicted {predicted} GB. On the whole H200, {recorded:.1f} GB were measured."
-)
+if predicted is ...:
+    print("Write your prediction first. Then run this cell again.")
+else:
+    print(f"You predicted {predicted} GB. The whole H200 needed {recorded:.1f} GB.")
 
 # %% [markdown]
 # vLLM and SGLang compute a prompt in chunks, so that the overhead has a limit. vLLM runs one pass

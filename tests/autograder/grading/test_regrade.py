@@ -257,7 +257,7 @@ def test_the_command_shows_the_changes_and_writes_only_when_told(
     assert files_in(out) == before
     done = CliRunner().invoke(app, [str(argument) for argument in [*arguments, "--write"]])
     assert done.stdout.splitlines()[-1] == "Written."
-    assert rows_in(out)["ada"].score == 10
+    assert rows_in(out)["ada"].score == 8.5
 
 
 def test_a_wrong_regrade_command_is_one_sentence_and_status_2(submissions, tmp_path):
