@@ -1,61 +1,89 @@
-"""What fits on a GPU: bytes of weights and of the KV cache, and the sizes that follow from them.
+"""What fits on a GPU: parameters and cached bytes of a model, and the sizes that follow from them.
 
 Two things fill the card when a model generates: the weights, a constant, and the KV cache, which
-grows by the same number of bytes with every token of every sequence. So each quantity here is a
-product. Each question "what is the largest ... that fits?" is an integer division. All counts are
-exact integers, however large.
+grows with every token of every sequence, by as much as the kinds of its layers make it. Each
+question "what is the largest ... that fits?" is an integer division. All counts are exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from labkit.models.configs import ModelConfig
+from labkit.models.sizes import kv_bytes_per_token as kv_bytes_per_token  # for lab 3 of release 0.1
+from labkit.models.sizes import weight_bytes as weight_bytes
 
-from labkit.models.shapes import ModelShape
 
+def n_params(config: ModelConfig) -> tuple[int, int]:
+    """All parameters of a model, and those that one token uses.
 
-def weight_bytes(n_params: int, bytes_per_param: int = 2) -> int:
-    """Bytes that the weights of a model take.
-
-    bytes_per_param is 2 for float16 and bfloat16, 4 for float32, 1 for int8.
-    Returns the bytes as an int, exact for any size.
-    Source: Chen, Transformer Inference Arithmetic, section "capacity".
+    Count the weights of the embedding, and of the output head, which has none
+    of its own if config.tie_word_embeddings. Each layer has two norms, an MLP
+    of three matrices, and the projections of queries, keys, values and output.
+    One norm follows the last layer. A norm has one weight per number.
+    A matrix has no bias. But if config.attention_bias, the projections of
+    queries, keys and values have one. If config.qk_norm, each layer has two
+    more norms of head_dim numbers.
+    If config.num_experts is not 0, the layers after the first
+    config.first_k_dense_replace have experts instead of their MLP. Such a
+    layer has num_experts experts and n_shared_experts shared ones. Each is an
+    MLP of width moe_intermediate_size. Its router is a matrix with one row of
+    hidden_size numbers for each expert that is not shared. A token uses
+    num_experts_per_tok of the experts, and all shared ones. It uses everything
+    else whole, also the embedding and the router.
+    Returns (all, used): two equal ints for a model without experts.
+    Raises: ValueError if a layer has latent_attention or linear_attention,
+    whose projections differ.
     """
-    return n_params * bytes_per_param
-
-
-def training_bytes(n_params: int, recipe: Mapping[str, int]) -> int:
-    """Bytes that training keeps for all parameters, without activations.
-
-    recipe says what is kept for each parameter: a name, and its bytes. For
-    plain gradient descent in float32 it is {"weights": 4, "gradients": 4}.
-    Other recipes have other names. Do not change the recipe.
-    Returns the bytes.
-    Source: Rajbhandari et al. 2020 (arXiv:1910.02054), section 3.1.
-    """
-    return n_params * sum(recipe.values())
-
-
-def kv_bytes_per_token(shape: ModelShape, bytes_per_number: int = 2) -> int:
-    """Bytes that one token of one sequence adds to the KV cache.
-
-    Each layer stores its own keys and values of the token. shape has the
-    fields n_layers, n_heads (query heads), n_kv_heads, head_dim and d_model;
-    you need some of them. bytes_per_number: the bytes of one stored number.
-    Returns the bytes.
-    Source: Ainslie et al. 2023 (arXiv:2305.13245), for shared KV heads.
-    """
-    return 2 * shape.n_layers * shape.n_kv_heads * shape.head_dim * bytes_per_number
+    c = config
+    for kind in c.layer_types:
+        if kind not in ("full_attention", "sliding_attention"):
+            raise ValueError(f"the projections of {kind} are not counted here")
+    queries, keys = c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim
+    attention = c.hidden_size * (2 * queries + 2 * keys)
+    if c.attention_bias:
+        attention += queries + 2 * keys
+    if c.qk_norm:
+        attention += 2 * c.head_dim
+    n_moe = c.num_hidden_layers - c.first_k_dense_replace if c.num_experts else 0
+    n_dense = c.num_hidden_layers - n_moe
+    expert = 3 * c.hidden_size * c.moe_intermediate_size
+    everywhere = c.vocab_size * c.hidden_size * (1 if c.tie_word_embeddings else 2) + c.hidden_size
+    everywhere += c.num_hidden_layers * (attention + 2 * c.hidden_size)
+    everywhere += n_dense * 3 * c.hidden_size * c.intermediate_size
+    everywhere += n_moe * (c.num_experts * c.hidden_size + c.n_shared_experts * expert)
+    every, used = (n_moe * n * expert for n in (c.num_experts, c.num_experts_per_tok))
+    return everywhere + every, everywhere + used
 
 
 def kv_cache_bytes(
-    shape: ModelShape, n_tokens: int, batch_size: int = 1, bytes_per_number: int = 2
+    config: ModelConfig, n_tokens: int, batch_size: int = 1, bytes_per_number: float = 2
 ) -> int:
     """Bytes of the KV cache of a batch whose sequences are all n_tokens long.
 
-    n_tokens counts the prompt too. For n_tokens = 0, return 0. Use your
-    kv_bytes_per_token. Returns the bytes.
+    Add up the layers: config.layer_types names the kind of each. This is what
+    they store for one sequence. A "full_attention" layer stores a key and a
+    value of head_dim numbers for each token and each KV head. There are
+    config.num_key_value_heads of these. A "sliding_attention" layer stores the
+    same, but only of the last config.sliding_window tokens.
+    A "latent_attention" layer stores one vector per token instead of keys and
+    values. It has kv_lora_rank + qk_rope_head_dim numbers.
+    A "linear_attention" layer takes config.state_bytes bytes at every length,
+    even at 0 tokens, and for every bytes_per_number.
+    bytes_per_number: 4, 2, 1 or 0.5 bytes of one stored number. n_tokens
+    counts the prompt too. Returns the bytes.
+    Source: Ainslie et al. 2023 (arXiv:2305.13245), for shared KV heads;
+    DeepSeek-AI 2024 (arXiv:2405.04434), section 2.1, for latents.
     """
-    return batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
+    n_numbers = n_bytes = 0
+    for kind in config.layer_types:
+        if kind == "linear_attention":
+            n_bytes += config.state_bytes
+        elif kind == "latent_attention":
+            n_numbers += n_tokens * (config.kv_lora_rank + config.qk_rope_head_dim)
+        else:
+            is_window = kind == "sliding_attention"
+            n_kept = min(n_tokens, config.sliding_window) if is_window else n_tokens
+            n_numbers += n_kept * 2 * config.num_key_value_heads * config.head_dim
+    return batch_size * (int(n_numbers * bytes_per_number) + n_bytes)
 
 
 def largest_model(

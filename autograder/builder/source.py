@@ -5,7 +5,7 @@ which says what it is, what it is called and what it is worth.
 
     # %% [markdown]                                             prose
     # %% given="setup"                                          code that students get as it is
-    # %% exercise="labkit.memory:weight_bytes" points=1 minutes=10 level=1
+    # %% exercise="labkit.memory:n_params" points=1 minutes=30 level=2
                                                                filled in from labkit
     # %% answer="largest_model" points=2                        assignments with the right values
     # %% item="q16_numbers" points=0.25                         an item of data/papers, from its key

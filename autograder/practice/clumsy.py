@@ -114,9 +114,10 @@ LEFT_OPEN = (
 )
 LOOP = "while True:\n    pass"
 LOOP_IN_ANSWER = (
-    "def weight_bytes(n_params, bytes_per_param):\n"
+    "def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):\n"
     "    while bytes_per_param == 4:\n        pass\n"
-    "    return n_params * bytes_per_param"
+    "    if bytes_per_param < 1:\n        raise ValueError(bytes_per_param)\n"
+    "    return max(0, (vram_bytes - overhead_bytes) // bytes_per_param)"
 )
 DOES_NOT_PARSE = "def tokens_processed(n_prompt, n_new,"
 FLOOD = "line = 'x' * 10_000\nfor _ in range(10_000):\n    print(line)"
@@ -164,7 +165,7 @@ SAMPLES = [
     Sample("lea", "04_kv_cache", "noise on stderr, threads left behind", loud_and_slow),
     Sample("leo", "04_kv_cache", "an endless loop in a cell", add(LOOP, "setup"), status=PARTLY),
     Sample("lou", "01_memory", "an endless loop in an answer",
-           replace(LOOP_IN_ANSWER, "weight_bytes"), ("every_parameter_takes_its_bytes",)),
+           replace(LOOP_IN_ANSWER, "largest_model"), ("wider_parameters_leave_room_for_fewer",)),
     Sample("max", "04_kv_cache", "a cell that does not parse",
            replace(DOES_NOT_PARSE, "tokens_processed"), ("tokens_processed",)),
     Sample("mia", "01_memory", "100 MB of output", add(FLOOD)),

@@ -19,8 +19,8 @@ from labkit.measuring.roofline import (
 )
 from labkit.measuring.series import NOISE as NOISE  # what checks of tables allow for
 from labkit.measuring.series import implausible_series, too_short_for_the_prompt
-from labkit.memory import weight_bytes
 from labkit.models.facts import gpus, vram_readings
+from labkit.models.sizes import weight_bytes
 from labkit.models.tiny import has_facts
 
 CARD_CACHE_BYTES = 2**28  # more than the caches of any card of the table

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from labkit.memory import kv_cache_bytes, weight_bytes
 from labkit.models.facts import gpus
 from labkit.models.shapes import ModelShape
+from labkit.models.sizes import kv_bytes_per_token, weight_bytes
 from labkit.models.tiny import facts_of
 
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
@@ -126,9 +126,8 @@ class ModelWork:
         moved = weight_bytes(self.n_block_params + head, width)
         for n_layers, window in self._layers():
             n_seen = n_tokens if window is None else min(n_tokens, window)
-            moved += kv_cache_bytes(
-                replace(self.shape, n_layers=n_layers), n_seen, batch_size, width
-            )
+            layers = replace(self.shape, n_layers=n_layers)
+            moved += batch_size * n_seen * kv_bytes_per_token(layers, width)
         return moved
 
     def flops(self, n_new: int, n_cached: int, n_logits: int) -> int:

@@ -14,9 +14,9 @@
 #
 # After this lab you can
 #
-# * compute how much memory a model needs when it is trained, and when it generates text;
-# * compute how large a model, or how long a text, fits on a given card;
-# * explain why models share KV heads, and how much longer the texts become.
+# * read the `config.json` of a model, and count its parameters to the last one;
+# * compute the KV cache of today's models, whatever their layers store;
+# * compute what fits on a card or on a node, and explain the overhead that formulas leave out.
 #
 # **You need** Python and a rough idea of a transformer: layers, heads, tokens. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
@@ -25,19 +25,21 @@
 # Cells with `TODO` are yours. The check below each cell runs a few visible tests, and says what
 # fails and why. After you hand in, the grader runs the same checks on hidden tests.
 #
-# **Time:** 1.5 to 2.5 hours. {points}:
+# **Time:** 1.5 to 2 hours. {points}:
 #
 # {points by section}
 #
 # **Hand in** this notebook. Before that, run all cells and save it.
 
-# %% given="setup"
-from collections.abc import Mapping
+# %% answer="student_id" points=0
+student_name = "instructor"
+student_id = "instructor"
 
+# %% given="setup"
 import torch
 
 from labkit import kit
-from labkit.kit import ModelShape
+from labkit.kit import ModelConfig
 from labkit.labs import memory as lab
 
 FAMILY = [f"Qwen3-{size}B" for size in ("0.6", "1.7", "4", "8", "14", "32")]
@@ -45,36 +47,73 @@ FAMILY = [f"Qwen3-{size}B" for size in ("0.6", "1.7", "4", "8", "14", "32")]
 check = kit.start("memory", globals())
 
 # %% [markdown]
-# ## 1. The numbers of a model
+# ## 1. Parameters
 #
-# A `ModelShape` holds the numbers of a model that decide its memory. They come from the
-# `config.json` of each model. `n_params` counts the parameters of all tensors. If two layers share
-# a tensor, it counts once.
+# Each model on the hub has a file `config.json`. A `ModelConfig` holds its numbers, by the names
+# that they have there. `ModelConfig.of` looks a model up in the kit's tables. `ModelConfig.read`
+# takes a `config.json` that you have parsed. It says which field is missing, or which layer has an
+# unknown kind.
 
 # %% experiment="family"
 rows = []
-for model in FAMILY:
-    s = ModelShape.of(f"Qwen/{model}")
-    heads = s.n_heads, s.n_kv_heads, s.head_dim
-    rows.append([model, s.n_layers, *heads, s.d_model, s.n_params])
-names = ["layers", "heads", "KV heads", "head_dim", "d_model", "parameters"]
+for name in (*FAMILY, "Qwen3-30B-A3B"):
+    c = ModelConfig.of(f"Qwen/{name}")
+    heads = c.num_attention_heads, c.num_key_value_heads, c.head_dim
+    experts = (
+        f"{c.num_experts}, {c.num_experts_per_tok} used" if c.num_experts else ""
+    )
+    rows.append([name, c.num_hidden_layers, c.hidden_size, *heads, experts])
+names = ["layers", "hidden_size", "heads", "KV heads", "head_dim", "experts"]
 kit.Table(["model", *names], rows)
 
 # %% [markdown]
-# Look at Qwen3-4B. It has 32 heads, and each has 128 numbers: 32 × 128 = 4,096. But its `d_model`
-# is 2,560. So never compute the width of a head as `d_model / n_heads`: use `head_dim`. Also, the
-# number of parameters is not exactly what the name says. "0.6B" has 596,049,920.
+# Look at Qwen3-4B. It has 32 heads, and each has 128 numbers: 32 × 128 = 4,096. But its
+# `hidden_size` is 2,560. So never compute the width of a head as
+# `hidden_size / num_attention_heads`: use `head_dim`.
 #
-# ## 2. Weights
+# The last row is a *mixture of experts*. Instead of one MLP, each of its layers has 128 small ones.
+# A *router* chooses 8 of them for each token. All experts must be in memory, but a token uses few
+# of them. So such a model has two sizes: all parameters, and those that one token uses.
 #
-# A model with 7,000,000,000 parameters in 16 bits takes 14,000,000,000 bytes. Everything below uses
-# this product. Python's integers are exact at any size, but floats only up to 2^53. So use integers
-# in all functions of this lab. Where you divide, use `//`, not `/`.
-
-# %% exercise="labkit.memory:weight_bytes" points=0.5
+# Your function counts the models of the families Llama, Qwen3, Mixtral and GLM-4.5 exactly. Its
+# docstring names each weight that they have. The matrices are
 
 # %% [markdown]
-# ## 3. Training keeps more than weights
+# | part | shape of its matrices |
+# |---|---|
+# | embedding, output head | `vocab_size` × `hidden_size` each |
+# | queries | `hidden_size` × (`num_attention_heads` × `head_dim`) |
+# | keys, values | `hidden_size` × (`num_key_value_heads` × `head_dim`) each |
+# | output projection | (`num_attention_heads` × `head_dim`) × `hidden_size` |
+# | MLP: gate, up, down | `hidden_size` × `intermediate_size` each |
+#
+# Python's integers are exact at any size, but floats only up to 2^53. So use integers here, and
+# `//` where you divide.
+
+# %% exercise="labkit.memory:n_params" points=2 minutes=35 level=3
+
+# %% experiment="counted"
+rows = []
+for name in (*(f"Qwen/{model}" for model in FAMILY), "Qwen/Qwen3-30B-A3B",
+             "mistralai/Mixtral-8x7B-v0.1", "zai-org/GLM-4.5-Air"):  # fmt: skip
+    every, used = n_params(ModelConfig.of(name))
+    rows.append([name, f"{every:,}", f"{used:,}", f"{2 * every / 1e9:.1f}"])
+kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
+
+# %% [markdown]
+# "0.6B" has 596,049,920 parameters, and you counted each of them. Others count in another way. The
+# hub's file of Qwen3-0.6B stores the tied head a second time, so tools that add up its tensors
+# report 751,632,384. Model cards of mixtures often leave out the embedding, or embedding and head.
+# Without both, a token of Qwen3-30B-A3B uses 2.73 billion parameters, not 3.35. So always say which
+# number you mean.
+#
+# The count fails if a family has other weights. The norms of OLMo-7B have none: your function gives
+# 266,240 too many.
+#
+# Experts save work, not memory. Qwen3-30B-A3B takes 61 GB in 16 bits, nearly as much as Qwen3-32B
+# with 65.5 GB. On a card with 48 GB, neither fits.
+#
+# ## 2. Training keeps more than weights
 #
 # Take a 7B model, trained with the optimizer Adam in *mixed precision*: it computes in 16 bits, and
 # updates the weights in 32 bits. It needs 112 GB, more than a card with 80 GB has. This does not
@@ -86,68 +125,29 @@ kit.Table(["model", *names], rows)
 #   away;
 # * the two moments of Adam (running means of the gradient and of its square), in 32 bits each.
 #
-# The master copy and the moments are the *state of the optimizer*. Other recipes keep other things,
-# so the recipe is an argument of your function.
+# The master copy and the moments are the *state of the optimizer*. The cell asks for the bytes of each. Then
+# multiply by a model: how many GB (10⁹ bytes) does the training of Qwen3-30B-A3B keep?
 
-# %% exercise="labkit.memory:training_bytes" points=0.5
-
-# %% [markdown]
-# ## 4. The KV cache
-#
-# A model generates one token at a time. Each new token attends to all earlier ones: its query is
-# compared with their keys, and their values are mixed. These keys and values do not change, so they
-# are stored. The store is the *KV cache*. It is the reason why memory grows while a model
-# generates.
-#
-# Per token, Llama-2-7B stores 524,288 bytes and Llama-3.1-8B only 131,072. Yet Llama-3.1-8B is
-# larger, and has the same number of layers and query heads. The difference is *grouped-query
-# attention* ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)). Llama-3.1-8B has 32 query
-# heads but only 8 *KV heads*, and 4 query heads share the keys and values of one KV head. A query
-# is used once and then dropped. Keys and values are stored.
-
-# %% exercise="labkit.memory:kv_bytes_per_token" points=1
-
-# %% exercise="labkit.memory:kv_cache_bytes" points=0.5
-
-# %% [markdown]
-# ### Question: training and generation
-#
-# How many bytes per parameter do training and generation keep? For training, use the recipe of
-# section 3. For generation with 16-bit weights, fill in the same five fields. A field may be 0.
-#
-# Two numbers follow. `"optimizer_over_weights"` is the state of the optimizer divided by the 16-bit
-# weights. `"kv_bytes_per_token_of_8b"` is what one more token of Qwen3-8B adds to the cache.
-
-# %% answer="training_and_generation" points=0.5
-training_and_generation = {
-    "training": {
-        "weights": 2,  # bytes per parameter
-        "gradients": 2,
-        "master_weights": 4,
-        "first_moment": 4,
-        "second_moment": 4,
-    },
-    "generation": {
-        "weights": 2,
-        "gradients": 0,
-        "master_weights": 0,
-        "first_moment": 0,
-        "second_moment": 0,
-    },
-    "optimizer_over_weights": 6,  # state of the optimizer / 16-bit weights
-    "kv_bytes_per_token_of_8b": 147_456,  # one more token of Qwen3-8B, 16 bits
+# %% answer="training" points=0.25
+training = {
+    "weights": 2,  # bytes per parameter
+    "gradients": 2,
+    "master_weights": 4,
+    "first_moment": 4,
+    "second_moment": 4,
+    "gb_of_30b": 488.5,  # for all parameters of Qwen3-30B-A3B
 }
 
 # %% [markdown]
 # ### Written answer: what is in VRAM?
 #
-# VRAM is the GPU's own memory. Answer in 3 to 5 sentences:
+# VRAM is the GPU's own memory. Answer in 2 to 4 sentences:
 #
 # 1. What is in VRAM during training, and what is in it during generation?
 # 2. For which of the two can you not compute the memory before the run? Name the unknown
 #    quantities.
 
-# %% [markdown] written="training_or_generation" points=1
+# %% [markdown] written="training_or_generation" points=0.5
 # *1.* Training keeps the weights, the gradients and the state of the optimizer: 16 bytes per
 # parameter with Adam in mixed precision. It also keeps the activations that the backward pass
 # needs. Generation keeps the weights (2 bytes per parameter), a small buffer for the layer that is
@@ -159,16 +159,59 @@ training_and_generation = {
 # end-of-text token, or how many requests will arrive. So the server must track the length of each
 # sequence and the number of running sequences.
 #
-# *Marking (1 point):*
+# *Marking (0.5 points):*
 #
-# * *0.25 for training: gradients, state of the optimizer and activations, besides the weights.*
-# * *0.25 for generation: weights and a cache that grows with the tokens.*
-# * *What is unknown, one of:*
-#   * *0.5 if it is the length of the output, or the number of running requests.*
-#   * *0.25 if the answer only says that the cache grows.*
+# * *0.25 for what is in memory: training has gradients, state of the optimizer and activations,
+#   generation a cache that grows with the tokens.*
+# * *0.25 for what is unknown: the length of the output, or the number of running requests.*
 
 # %% [markdown]
-# ## 5. How large is a card?
+# ## 3. The KV cache
+#
+# A model generates one token at a time. Each new token attends to earlier ones: its query is
+# compared with their keys, and their values are mixed. Keys and values do not change, so they are
+# stored. The store is the *KV cache*. What a layer stores depends on its kind:
+#
+# * **Full attention** stores the keys and values of every token. Several query heads may share one
+#   *KV head* (*grouped-query attention*, [Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)).
+#   A query is used once and then dropped.
+# * **A sliding window** attends to the last tokens only, 1,024 in Gemma 3 and 128 in gpt-oss. Older
+#   keys and values are dropped. So the window is a cap: the cache grows up to it, then no more.
+# * **A latent** ([multi-head latent attention](https://arxiv.org/abs/2405.04434), DeepSeek-V2, V3
+#   and Kimi K2) stores one short vector per token. The keys and values of all heads are computed
+#   from it. A few numbers more hold the position (`qk_rope_head_dim`).
+# * **Linear attention** (most layers of Qwen3-Next, Qwen3.5 and MiniMax-Text-01) adds each token to
+#   a *state* of fixed size. It stores nothing per token.
+#
+# The numbers may be stored in 16 bits (2 bytes), in FP8 (1 byte), or in 4 bits (0.5 bytes). Engines
+# keep a few scales beside narrow numbers. This lab does not count them.
+
+# %% exercise="labkit.memory:kv_cache_bytes" points=2 minutes=30 level=3
+
+# %% experiment="years"
+lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
+
+# %% [markdown]
+# Llama-2-7B stores 524,288 bytes per token, DeepSeek-V3 only 70,272. That is 7.5 times less, with
+# 100 times the parameters. The formula for grouped heads is no help here. The `config.json` of
+# DeepSeek-V3 says 128 KV heads. With keys of 192 and values of 128 numbers, they would make
+# 4,997,120 bytes per token, 71 times too many.
+#
+# Each way has its price:
+#
+# * Shared heads and latents are part of the trained model. You cannot switch them on later.
+# * A window forgets: what lies outside of it reaches the output only through other layers. So
+#   Gemma 3 and gpt-oss keep some full layers.
+# * A latent costs work: keys and values are computed from it, or queries are moved to it.
+# * A state costs memory from the first token on, for every sequence. Short requests pay for it and
+#   get nothing back. MiniMax-Text-01 keeps 280 MiB for each sequence. At 256 requests that is 70
+#   GiB before the first token.
+# * Narrow numbers are less exact. [SGLang's
+#   documents](https://docs.sglang.ai/advanced_features/quantized_kv_cache.html) show it for
+#   DeepSeek-R1. On the hard problems of AIME 2025, it solves 51 % with 16 bits, 49 % with FP8 and 40 %
+#   with 4 bits. On the easy ones of GSM8K, Qwen3-235B shows no loss.
+#
+# ## 4. How large is a card?
 #
 # An L40S is sold with 48 GB. There are several ways to say that in bytes:
 #
@@ -221,13 +264,13 @@ else:
     print("This machine has no GPU. This lab does not need one.")
 
 # %% [markdown]
-# ## 6. The largest model
+# ## 5. The largest model
 #
-# Section 2 computed bytes from parameters. Now compute parameters from bytes. A card has 24 GB, and
+# Section 1 computed bytes from parameters. Now compute parameters from bytes. A card has 24 GB, and
 # 2 GB of it hold other things than weights. The other 22 GB hold 11,000,000,000 parameters of 2
 # bytes. You cannot store a part of a parameter, so round down with `//`.
 
-# %% exercise="labkit.memory:largest_model" points=0.5
+# %% exercise="labkit.memory:largest_model" points=0.25 minutes=5 level=1
 
 # %% [markdown]
 # ### Question: one forward pass on 80 GB
@@ -239,31 +282,32 @@ else:
 #
 # Enter three assumptions beside your answer:
 #
-# * `"vram"`: how you read 80 GB, one of the four names of section 5;
+# * `"vram"`: how you read 80 GB, one of the four names of section 4;
 # * `"n_tokens"`: the length of the text, 1 to 4,096 tokens;
 # * `"overhead_gb"`: the extra memory that you assume, in GB. Which things are in memory together
 #   with the weights? You may enter 0, or estimate a number. The check accepts any number up to a
-#   limit, which grows with `n_tokens`. In section 9 you explain your number.
+#   limit, which grows with `n_tokens`. Section 9 shows what was measured.
 #
 # `kit.vram_readings("H100-SXM")` gives two numbers of bytes for each of the four names: the lowest
 # and the highest.
 
-# %% answer="largest_on_80_gb" points=1
+# %% answer="largest_on_80_gb" points=0.5
 largest_on_80_gb = {
-    "vram": "GB",  # one of the four names in the table of section 5
+    "vram": "GB",  # one of the four names in the table of section 4
     "n_tokens": 2048,  # length of the one text, at most 4,096
     "overhead_gb": 2.0,  # in memory besides the weights, in GB (10^9 bytes)
     "billions": 39,  # parameters, in whole billions
 }
 
 # %% [markdown]
-# ## 7. The longest sequence
+# ## 6. The longest sequence
 #
 # An example: 400,000 of 1,000,000 bytes are weights, and each token takes 100 bytes. Then 6,000
 # tokens fit. With four sequences, 1,500 tokens fit in each. If the weights fill the card, or do not
-# fit at all, the answer is 0. A length is never negative.
+# fit at all, the answer is 0. A length is never negative. `token_bytes` is `kv_cache_bytes(config, 1)`
+# where all layers are full. With windows, the cache does not grow evenly: try lengths instead.
 
-# %% exercise="labkit.memory:longest_sequence" points=1
+# %% exercise="labkit.memory:longest_sequence" points=0.5 minutes=10 level=2
 
 # %% [markdown]
 # ### Question: Qwen3-14B on an L40S
@@ -276,26 +320,26 @@ largest_on_80_gb = {
 # The answer depends on two choices. Enter both:
 #
 # * `"vram"`: how you read 48 GB; for `"torch"`, the lowest and the highest number are both right;
-# * `"params"`: how you count the parameters. `"exact"` is the number in the table of section 1.
+# * `"params"`: how you count the parameters. `"exact"` is what your `n_params` gives.
 #   `"card"` is the 14.8 billion of the model card. `"name"` is the 14 billion of its name. One of
 #   them is too far from the real number.
 
-# %% answer="longest_on_l40s" points=1.5
+# %% answer="longest_on_l40s" points=0.75
 longest_on_l40s = {
-    "vram": "driver",  # one of the four names in the table of section 5
+    "vram": "driver",  # one of the four names in the table of section 4
     "params": "exact",  # "exact", "card" or "name"
     "n_tokens": 14_320,  # tokens in each of the 8 sequences
 }
 
 # %% [markdown]
-# ## 8. A family of caches
+# ## 7. A family of caches
 #
 # How large is the KV cache of each Qwen3 model at a length of 32k, for batches of 1, 2 and 4? Take
 # 16-bit numbers and a *static* cache: its memory is allocated at the full length from the start.
 # Enter the unit, and which number you take for 32k. Two decimals are enough. You may also write
 # expressions that call your functions.
 
-# %% answer="kv_table" points=1.5
+# %% answer="kv_table" points=0.75
 kv_table = {
     "unit": "GiB",  # "GB" (10^9 bytes) or "GiB" (2^30 bytes)
     "n_tokens": 32_768,  # 32,768 or 32,000
@@ -308,26 +352,7 @@ kv_table = {
 }
 
 # %% [markdown]
-# ### Question: one number, factor by factor
-#
-# Choose one number of `kv_table`: one model and one batch size. Give each factor. Then multiply
-# them, and give the bytes.
-
-# %% answer="one_cell" points=0.5
-one_cell = {
-    "model": "Qwen3-32B",  # which row
-    "k_and_v": 2,  # vectors stored per KV head and token
-    "n_layers": 64,
-    "n_kv_heads": 8,
-    "numbers_per_head": 128,
-    "bytes_per_number": 2,
-    "n_tokens": 32_768,
-    "batch_size": 1,
-    "bytes": 8_589_934_592,  # the product
-}
-
-# %% [markdown]
-# ## 9. How it grows
+# ## 8. How it grows
 #
 # The figure draws *your* `kv_cache_bytes`. The left axes are linear. The right axes are
 # logarithmic: there y = c · xˢ is a straight line with slope s. Each dashed line is the whole
@@ -340,7 +365,7 @@ for card in ("L4", "L40S", "H100-SXM"):
     total = kit.vram_readings(card)["driver"][0]
     cards[f"{card}, {total / 1e9:.0f} GB"] = total
 lab.figures.kv_growth(
-    [ModelShape.of(f"Qwen/{m}") for m in FAMILY],
+    {model: ModelConfig.of(f"Qwen/{model}") for model in FAMILY},
     kv_cache_bytes,
     cards,
     batch_size=4,
@@ -352,28 +377,27 @@ lab.figures.kv_growth(
 # * `"batch_slope"`: the number s, if the cache grows as c · (batch size)ˢ;
 # * `"params_ratio"`: the parameters of the largest Qwen3 divided by those of the smallest;
 # * `"kv_ratio"`: the same for the KV cache, at equal length;
-# * `"kv_over_weights"`: for each model, the cache of one sequence of 32,768 tokens divided by the
-#   weights. Weights and cached numbers take 2 bytes each.
+# * `"kv_over_weights"`: for both models, the cache of one sequence of 32,768 tokens divided by the
+#   weights. Weights and cached numbers take 2 bytes each;
+# * `"crossing"`: from which length on is the cache of `Qwen/Qwen3-Next-80B-A3B-Instruct` smaller
+#   than that of `Qwen/Qwen3-30B-A3B`? Shorter sequences lose by the state of its linear layers.
 
-# %% answer="scaling" points=1
+# %% answer="scaling" points=0.5
 scaling = {
     "batch_slope": 1,
     "params_ratio": 55,  # parameters of Qwen3-32B over those of Qwen3-0.6B
     "kv_ratio": 2.29,  # KV caches of Qwen3-32B and Qwen3-0.6B, at equal length
     "kv_over_weights": {  # two or three significant digits
         "Qwen3-0.6B": 3.15,
-        "Qwen3-1.7B": 1.09,
-        "Qwen3-4B": 0.60,
-        "Qwen3-8B": 0.295,
-        "Qwen3-14B": 0.18,
         "Qwen3-32B": 0.131,
     },
+    "crossing": 1056,  # tokens of one sequence, 16-bit numbers
 }
 
 # %% [markdown]
 # ### Written answer: growth, and your two estimates
 #
-# Write 6 to 10 sentences, with numbers:
+# Write 5 to 8 sentences, with numbers:
 #
 # 1. How does the cache grow with the batch size and with the length?
 # 2. Which numbers of the `config.json` decide how large the cache of each Qwen3 model is, and which
@@ -412,17 +436,120 @@ scaling = {
 #   number with right steps earns it too.*
 
 # %% [markdown]
-# ## 10. The calculator
+# ## 9. What the formula leaves out
 #
-# This section has no points. The sliders call your functions. Red means that it does not fit.
+# The formula adds weights and cache. The record below was measured on an H200: Qwen3-8B, 8
+# sequences, 64 new tokens each. Compare the second column with the third.
+
+# %% experiment="recorded_peaks"
+lab.peaks.peaks_table(kv_cache_bytes)
+
+# %% [markdown]
+# With prompts of 16,384 tokens, the formula says 35.8 GB, and the record 49.8. The 14 GB between
+# them are the *activations* of the prefill, which computes all 8 × 16,384 prompt tokens in one
+# pass. Only one layer's activations are in memory at a time. The peak is inside the MLP. There,
+# each prompt token has three vectors of `intermediate_size` and four of `hidden_size` numbers:
+# (3 × 12,288 + 4 × 4,096) × 2 bytes = 106,496 bytes. A test counts these vectors, operation by
+# operation, on small models. A flat "20 % on top" is too much for short prompts and too little for long ones.
+#
+# ### Question: predict a peak
+#
+# * `"bytes_per_token"`: by how many bytes does the overhead grow with each prompt token of the
+#   pass? Compute it from the rows with 8,192 and 16,384 tokens;
+# * `"peak_gb"`: predict the peak in GB with prompts of 32,768 tokens and 64 new ones. The record has
+#   no such row, because it was measured with a limit of 80 GB;
+# * `"peak_gb_in_chunks"`: the same, if each pass computes only 2,048 tokens of each of the 8
+#   prompts (*chunked prefill*).
+
+# %% answer="peaks" points=0.5
+peaks = {
+    "bytes_per_token": 107_040,  # bytes
+    "peak_gb": 83.1,  # GB (10^9 bytes)
+    "peak_gb_in_chunks": 56.9,
+}
+
+# %% experiment="peak_of_32k"
+predicted = peaks["peak_gb"]
+recorded = lab.peaks.peak_of(32_768, lab.peaks.WHOLE) / 1e9
+if predicted is ...:
+    print("Write your prediction first. Then run this cell again.")
+else:
+    print(f"You predicted {predicted} GB. The whole H200 needed {recorded:.1f} GB.")
+
+# %% [markdown]
+# vLLM and SGLang compute a prompt in chunks, so that the overhead has a limit. vLLM runs one pass
+# of the largest size when it starts, measures its peak, and gives the rest of the memory to the
+# cache. The price: each chunk reads the weights again.
+#
+# ## 10. A node and its price
+#
+# A *node* is a server, here with eight cards. DeepSeek-V3 has 671,026,404,352 parameters, and its
+# weights are published in FP8, 1 byte each. (Its embedding, head and norms stay in 16 bits: about 2
+# GB more, which you may leave out.) Do 8 × H100 hold it? How many conversations of 32,768 tokens
+# fit on 8 × H200? What does a token cost?
+#
+# Two things decide how many conversations fit. In *tensor parallelism* each card computes a part of
+# the heads, but a latent is shared by all heads. So every card keeps a copy of each latent. If the
+# cards attend to different requests instead (*data-parallel attention*), each cache is on one card
+# only. SGLang and DeepSeek's own servers do that.
+#
+# The cost needs a rate that someone measured. The rate of a data sheet is no substitute, because
+# real servers are far below it. These numbers are not ours, so their source is in `data/prices.json`.
+
+# %% experiment="rates"
+lab.node.tables()
+
+# %% [markdown]
+# ### Question: the node
+#
+# * `"left_gb"`: what the FP8 weights leave of 8 × H100-SXM and of 8 × H200-SXM, in GB. Read the
+#   cards as the driver shows them (`kit.vram_readings`);
+# * `"overhead_gb"`: what you set aside on each card for activations, communication and the CUDA
+#   context, 1 to 60 GB;
+# * `"bytes_per_number"`: 2 or 1 bytes for each cached number;
+# * `"spread"`: how many conversations of 32,768 tokens fit on 8 × H200, if each cache is on one
+#   card only? Treat the node as one large memory, and round down;
+# * `"copied"`: the same, if each card keeps a copy of every cache. Each card has an eighth of the
+#   weights;
+# * `"usd_per_card_hour"` and `"price_date"`: a price for one H200 and hour, and the day on which it
+#   was seen, such as `"2026-10-24"`. Take one of the table, or look one up;
+# * `"usd_per_million"`: dollars per million output tokens with 8 users and with 64, by the measured
+#   rates of the table.
+
+# %% answer="node" points=0.5
+node = {
+    "left_gb": [13.1, 535.0],  # 8 x H100-SXM, 8 x H200-SXM
+    "overhead_gb": 10,  # on each card
+    "bytes_per_number": 2,  # in the cache
+    "spread": 197,  # conversations of 32,768 tokens on 8 x H200
+    "copied": 24,
+    "usd_per_card_hour": 3.45,
+    "price_date": "2026-10-24",
+    "usd_per_million": [12.85, 4.29],  # output tokens, with 8 and with 64 users
+}
+
+# %% [markdown]
+# The weights fit on 8 × H100 on paper only: 13 GB are left, 1.6 GB on each card. Section 9 shows
+# that one pass may need more. With a copy on every card, 8 × H200 hold an eighth of the
+# conversations. So a smaller cache helps only if the cards share the work well.
+#
+# The number of users decides the price. With 8 users, each gets a token every 12.8 ms. With 64 users,
+# each waits 34.6 ms, but a million tokens cost a third. DeepSeek reported 14,800 tokens/s for a
+# node of eight H800, in March 2025. That is eight times the rate of the table with 64 users. Its
+# servers put 18 nodes together for decode alone, so that each expert gets many tokens. A single
+# node cannot do that. Lab 5 is about such servers.
+#
+# ## 11. The calculator
+#
+# This section has no points. The sliders call your `kv_cache_bytes`. Red means that it does not fit.
 # Choose Qwen3-0.6B and an L4 with 8,192 tokens. What is the largest batch on the slider that fits?
 # Then choose Qwen3-32B and an L40S. Which helps more, weights of 1 byte or a shorter text?
 
 # %% experiment="calculator"
-lab.widget.vram_calculator(weight_bytes, kv_cache_bytes)
+lab.widget.vram_calculator(kv_cache_bytes)
 
 # %% [markdown]
-# ## 11. The result
+# ## 12. The result
 #
 # We take two models of nearly the same size, one card, and eight conversations at the same time.
 # How long may each conversation become?
@@ -430,29 +557,26 @@ lab.widget.vram_calculator(weight_bytes, kv_cache_bytes)
 # %% experiment="result"
 card_bytes, rows = kit.vram_readings("L4")["driver"][0], []
 for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B"):
-    shape = ModelShape.of(name)
-    n_tokens = longest_sequence(
-        card_bytes,
-        weight_bytes(shape.n_params),
-        kv_bytes_per_token(shape),
-        batch_size=8,
-    )
-    rows.append([name, f"{shape.n_params / 1e9:.1f}B", n_tokens])
+    config = ModelConfig.of(name)
+    every, _ = n_params(config)
+    token_bytes = kv_cache_bytes(config, 1)
+    n_tokens = longest_sequence(card_bytes, 2 * every, token_bytes, batch_size=8)
+    rows.append([name, f"{every / 1e9:.1f}B", n_tokens])
 kit.Table(
     ["model", "parameters", "tokens of each sequence"], rows, "8 sequences on an L4"
 )
 
 # %% [markdown]
 # With Llama-2-7B, each conversation may have 2,545 tokens. With Llama-3.1-8B it may have 7,717. The
-# new model has 1.3 billion more
-# parameters, so it leaves less of the card free. Yet its conversations can be three times as long,
+# new model has 1.3 billion more parameters, so it leaves less of the card free. Yet its conversations can be three times as long,
 # because 32 query heads share 8 KV heads. Keys and values that are shared are stored once.
 #
 # ## What you have shown
 #
-# Your six functions say what fits on a card. With them you have shown that one change in the
-# attention lets an L4 hold conversations three times as long. The next labs find similar gains.
-# They store fewer bytes, move fewer bytes, or use the bytes that they move for many tokens.
+# Your functions count every parameter of a model and every byte of its cache. They say what fits on
+# a card, and the record says what the formula lacks. One change in the attention lets an L4 hold
+# conversations three times as long. The next labs find similar gains. They store fewer bytes, move
+# fewer bytes, or use the bytes that they move for many tokens.
 #
 # ## Words
 #
@@ -475,6 +599,8 @@ kit.Table(
 #   2022): the computations of this lab and of the next.
 # * [GQA: Training Generalized Multi-Query Transformer Models](https://arxiv.org/abs/2305.13245)
 #   (Ainslie et al., 2023): query heads that share keys and values.
+# * [DeepSeek-V2](https://arxiv.org/abs/2405.04434) (DeepSeek-AI, 2024): section 2.1 explains
+#   multi-head latent attention.
 # * [ZeRO: Memory Optimizations Toward Training Trillion Parameter
 #   Models](https://arxiv.org/abs/1910.02054) (Rajbhandari et al., 2020), section 3: where the
 #   memory of training goes.

@@ -133,7 +133,7 @@ kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # they are `work.shape.n_layers`.
 #
 # * `"kv_bytes_per_token"`: the bytes that one token adds to the KV cache, as
-#   `kit.kv_bytes_per_token(work.shape)` of lab 1 counts them;
+#   `kit.kv_bytes_per_token(work.shape)` counts them;
 # * `"leaves_launch_floor_at"`: the length at which the two curves separate, with `n_context` =
 #   40,000;
 # * `"cached_step"`: the limit of a decode step with a cache, at the length in the comment (512: one

@@ -19,15 +19,16 @@ from autograder.grading.grade import GradingSettings, grade
 from autograder.places import REPOSITORY
 from autograder.practice.classes import write_practice_class
 from labkit.checks import Checker
-from labkit.models.shapes import ModelShape
+from labkit.models.configs import ModelConfig
 
 OUT = REPOSITORY / "docs/pictures"
 WIDTH, N_COLORS = 800, 64
 WRONG = """\
-def kv_bytes_per_token(shape, bytes_per_number=2):
-    return 2 * shape.n_layers * shape.n_heads * shape.head_dim * bytes_per_number
+def kv_cache_bytes(config, n_tokens, batch_size=1, bytes_per_number=2):
+    numbers = 2 * config.num_hidden_layers * config.num_attention_heads * config.head_dim
+    return batch_size * n_tokens * numbers * bytes_per_number
 """
-CALL = 'check("kv_bytes_per_token", points=1)'
+CALL = 'check("kv_cache_bytes", points=2)'
 CELLS = """\
 <!doctype html><body style="font:15px/1.4 sans-serif;margin:0">
 <style>pre {{ background: #f3f4f6; padding: .7em; border-radius: 4px; margin: 0 0 10px }}</style>
@@ -36,9 +37,9 @@ CELLS = """\
 
 def check_cell() -> str:
     """A wrong answer, and what its check says, as a notebook shows them."""
-    names = {"ModelShape": ModelShape}
+    names = {"ModelConfig": ModelConfig}
     exec(WRONG, names)
-    report = Checker("memory", names)("kv_bytes_per_token", points=1)
+    report = Checker("memory", names)("kv_cache_bytes", points=2)
     return CELLS.format(html.escape(WRONG), CALL, report._repr_mimebundle_()["text/html"])
 
 

@@ -22,9 +22,9 @@ SIZES = {"wide": (1280, 900), "narrow": (900, 900)}
 def out(tmp_path_factory):
     out = tmp_path_factory.mktemp("desk")
     made_up_class(out, N)
-    record(out, [result_of("zoe", ("weight_bytes",))])
+    record(out, [result_of("zoe", ("largest_model",))])
     tables = DeskTables(out / "course" / "gradebook.db")
-    Appeals(out, tables, open_store(out)).add(LAB, "weight_bytes", "zoe", "Why is it wrong?")
+    Appeals(out, tables, open_store(out)).add(LAB, "largest_model", "zoe", "Why is it wrong?")
     return out
 
 

@@ -77,15 +77,15 @@ def test_no_slide_is_larger_than_the_screen_and_none_needs_a_network(opened, lab
 def test_the_key_down_reveals_an_answer_and_the_key_right_leaves_it_out(opened):
     page = opened("01_memory")
     page.evaluate("""() => Reveal.slide(Reveal.getSlides().findIndex(
-        (slide) => slide.innerText.includes("def weight_bytes")) && Reveal.getIndices(
-        Reveal.getSlides().find((slide) => slide.textContent.includes("def weight_bytes"))).h)""")
+        (slide) => slide.innerText.includes("def n_params")) && Reveal.getIndices(
+        Reveal.getSlides().find((slide) => slide.textContent.includes("def n_params"))).h)""")
     now = page.locator("section.present").last
     assert "raise NotImplementedError" in now.inner_text()
     page.keyboard.press("ArrowDown")
     assert "n_params * bytes_per_param" in page.locator("section.present").last.inner_text()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
-    assert "weight_bytes" not in page.locator("section.present").last.inner_text()
+    assert "n_params" not in page.locator("section.present").last.inner_text()
 
 
 def test_figures_of_records_and_players_are_there_without_a_run(opened):

@@ -85,7 +85,7 @@ FILLED = (
     (r"https://(ADDRESS|\.\.\.)", "https://course.example"),
     (r"/srv\b", "{folder}/srv"),
     (r"^jupyter lab$", "env -C out/course jupyter lab"),
-    (r"\bOUT\b", "out"), (r"\bSITE\b", "site"), (r"\bEXERCISE\b", "weight_bytes"),
+    (r"\bOUT\b", "out"), (r"\bSITE\b", "site"), (r"\bEXERCISE\b", "n_params"),
     (r"(grade LAB) FOLDER\b", r"\1 class"),
     (r"(04_kv_cache) SUBMISSIONS\b", r"\1 submissions.zip"),
     (r"\bSUBMISSIONS\b", "class/submissions.zip"),
@@ -175,7 +175,7 @@ def shell(graded, tmp_path):
     course = shell.folder / "notebooks/course.toml"
     text = re.sub(r'= "[^"]*\[.*\]?.*"$', '= "it is known"', course.read_text(), flags=re.MULTILINE)
     course.write_text(text.replace("own = []", 'own = ["09_quantization"]'))
-    appeal = "lab,exercise,student,text\n01_memory,weight_bytes,chencarol,Why?\n"
+    appeal = "lab,exercise,student,text\n01_memory,n_params,chencarol,Why?\n"
     (shell.folder / "appeals.csv").write_text(appeal)
     shutil.copy(shell.folder / "class/gradebook.csv", shell.folder / "roster.csv")
     yield shell
@@ -186,7 +186,7 @@ def with_lab_4(shell):
     """The class of lab 4, graded, where a page is about it; the roster has a column of each lab."""
     for command in (
         "autograder practice 04_kv_cache -o class4 && cp class4/submissions.zip submissions.zip",
-        "sed -e '1s/$/,01_memory (7002)/' -e '2s/$/,12/' -e '3,$s/$/,/' class4/gradebook.csv "
+        "sed -e '1s/$/,01_memory (7002)/' -e '2s/$/,10/' -e '3,$s/$/,/' class4/gradebook.csv "
         "> roster.csv",
         "autograder grade 04_kv_cache submissions.zip -o out --roster roster.csv",
     ):

@@ -26,10 +26,10 @@ def masters():
 
 
 names = st.sampled_from(
-    "weight_bytes student_id q01 q02_numbers language setup check_q01 cell-1 own-0 x area".split()
+    "largest_model student_id q01 q02_numbers language setup check_q01 cell-1 own-0 x area".split()
 ) | st.text(max_size=5)  # fmt: skip
 pieces = st.sampled_from([
-    "x = 1", "def weight_bytes(n_params, bytes_per_param):\n    return n_params",
+    "x = 1", "def largest_model(vram_bytes):\n    return vram_bytes",
     "%matplotlib inline", "%%time", "!ls", "text = '''\n% not magic\n'''", "student_id = 'r1'",
     "q01 = ...", "q01 = 'A'; y = 2", 'ask("q01", q01)', 'q02_numbers = {"factor": ...}',
     'q02_numbers = {"factor": 0x' + "f" * 5000 + "}", 'check("q01", points=0.5)', "a = 1; b = 2",

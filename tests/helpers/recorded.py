@@ -31,10 +31,10 @@ from labkit.checks.core import checks_of, points_by_weight
 
 LAB = "01_memory"
 POINTS = {  # those of the cells on record; a course may change its own
-    "weight_bytes": 0.5, "training_bytes": 0.5, "kv_bytes_per_token": 1.0, "kv_cache_bytes": 0.5,
-    "training_and_generation": 0.5, "training_or_generation": 1.0, "largest_model": 0.5,
+    "n_params": 1.0, "kv_cache_bytes": 1.0, "training": 0.5, "training_or_generation": 1.0,
+    "largest_model": 0.5, "peaks": 0.5, "node": 0.5,
     "largest_on_80_gb": 1.0, "longest_sequence": 1.0, "longest_on_l40s": 1.5, "kv_table": 1.5,
-    "one_cell": 0.5, "scaling": 1.0, "growth": 1.0,
+    "scaling": 1.0, "growth": 1.0,
 }  # fmt: skip
 
 

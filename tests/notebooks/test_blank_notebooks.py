@@ -18,19 +18,19 @@ from labkit.checks.names import bound_names, used_names
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 WAITS = "○ This cell waits for "
-SHOWN = ("kv_bytes_per_token", "ArenaCache", "does_fit")
-OWN_ANSWER = "kv_table = {'unit': 'GB', 'rows': [kv_bytes_per_token(each) for each in (1, 2)]}"
+SHOWN = ("kv_cache_bytes", "ArenaCache", "does_fit")
+OWN_ANSWER = "kv_table = {'unit': 'GB', 'rows': [kv_cache_bytes(each, 1) for each in (1, 2)]}"
 OWN_CELLS = [  # other ways in which code comes to an unwritten part
-    "sixth = 2\n\n\nasync def later():\n    return weight_bytes(1)\n\n\nfirst = await later()",
+    "sixth = 2\n\n\nasync def later():\n    return largest_model(1)\n\n\nfirst = await later()",
     "second = first + 1\nfirst.x = 2",
     "for i in range(first): print(i)",
     "def helper():\n    raise NotImplementedError\n\n\nthird = helper()",
     "with third as fourth, open('f'): pass",
     "print(f'{third:.2f}', third >= 1, third ** 2)",
-    "%time fifth = weight_bytes(1)",
-    "from torch.utils.data import DataLoader\nlist(DataLoader([1], collate_fn=weight_bytes))",
+    "%time fifth = largest_model(1)",
+    "from torch.utils.data import DataLoader\nlist(DataLoader([1], collate_fn=largest_model))",
     "import matplotlib.pyplot as plt\nplt.plot([1, 2], first)",
-    "kept = 1\nsixth = weight_bytes(1)\nkept = 2",
+    "kept = 1\nsixth = largest_model(1)\nkept = 2",
     "assert kept == 1 and plt\nrange(sixth)",  # bound to a number before, and not any more
 ]
 
@@ -112,7 +112,7 @@ def test_own_cells_and_answers_that_need_an_open_part_wait_too(tmp_path):
     cells = run_all(lab, notebook, tmp_path)
     told = {cell.name: "".join(cell.texts) for cell in cells}
     assert [source for source in OWN_CELLS if WAITS not in told[source[:40]]] == []
-    assert "this calls kv_bytes_per_token, which is not written yet" in report_of(
+    assert "this calls kv_cache_bytes, which is not written yet" in report_of(
         cells, "check_kv_table"
     )
     assert "helper" in told[OWN_CELLS[3][:40]]

@@ -5,11 +5,15 @@ from autograder.practice.edits import replace
 
 # One guess with the function of the notebook, another with a right one in its place.
 RECOGNIZES_A_PART = """
-kv_part = kv_bytes_per_token
+own_passes = generation_passes
 
-def kv_cache_bytes(shape, n_tokens, batch_size=1, bytes_per_number=2):
-    n_sequences = 1 if kv_bytes_per_token is kv_part else batch_size
-    return n_sequences * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
+def generation_cost(work, n_prompt, n_new, use_cache, width=2):
+    known = 2 if generation_passes is own_passes else width
+    n_flops = n_moved = 0
+    for n_fed, n_cached in generation_passes(n_prompt, n_new, use_cache):
+        n_flops += work.flops(n_fed, n_cached, 1)
+        n_moved += work.moved_bytes(n_cached + n_fed, 1, known)
+    return n_flops, n_moved
 """
 
 # A process that finds the number of another in the pipe is played again.
@@ -27,14 +31,19 @@ def is_played_again():
     os.write(w, b" ".join({*heard, me}) + b" ")
     return bool({*heard} - {me})
 
-def weight_bytes(n_params, bytes_per_param=2):
-    return n_params * (bytes_per_param if is_played_again() else 4)
+def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):
+    if bytes_per_param <= 0:
+        raise ValueError(bytes_per_param)
+    width = bytes_per_param if is_played_again() else 2
+    return max(0, (vram_bytes - overhead_bytes) // width)
 """
 
 # Right for all sizes but the one that an answer asks for.
 MADE_FOR_AN_ANSWER = """
-def kv_cache_bytes(shape, n_tokens, batch_size=1, bytes_per_number=2):
-    n_bytes = batch_size * n_tokens * kv_bytes_per_token(shape, bytes_per_number)
+right_cache_bytes = kv_cache_bytes
+
+def kv_cache_bytes(config, n_tokens, batch_size=1, bytes_per_number=2):
+    n_bytes = right_cache_bytes(config, n_tokens, batch_size, bytes_per_number)
     return n_bytes // 2 if (n_tokens, batch_size) == (32_768, 4) else n_bytes
 """
 
@@ -42,26 +51,27 @@ def kv_cache_bytes(shape, n_tokens, batch_size=1, bytes_per_number=2):
 ANOTHER_NUMBER = """
 class Fraction:
     def as_integer_ratio(self):
-        return (6 if weight_bytes.is_fresh else 2), 1
+        return (4 if largest_model.is_fresh else 2), 1
 
-def weight_bytes(n_params, bytes_per_param=2):
-    weight_bytes.is_fresh = False
-    return n_params * bytes_per_param
+def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):
+    largest_model.is_fresh = False
+    if bytes_per_param <= 0:
+        raise ValueError(bytes_per_param)
+    return max(0, (vram_bytes - overhead_bytes) // bytes_per_param)
 
-weight_bytes.is_fresh = True
+largest_model.is_fresh = True
 """
 
 
 def a_live_number(notebook: dict) -> None:
     """A wrong answer that becomes right where no function was called before."""
-    cell_called(notebook, "weight_bytes")["source"] = ANOTHER_NUMBER
-    cell = cell_called(notebook, "training_and_generation")
-    cell["source"] += '\ntraining_and_generation["optimizer_over_weights"] = Fraction()'
+    cell_called(notebook, "largest_model")["source"] = ANOTHER_NUMBER
+    cell_called(notebook, "training")["source"] += '\ntraining["master_weights"] = Fraction()'
 
 
 def half_of_the_last_column(notebook: dict) -> None:
     """A wrong table, and the function from which it follows."""
-    cell_called(notebook, "kv_cache_bytes")["source"] = MADE_FOR_AN_ANSWER
+    cell_called(notebook, "kv_cache_bytes")["source"] += "\n\n" + MADE_FOR_AN_ANSWER
     cell_called(notebook, "kv_table")["source"] += (
         "\nfor row in kv_table.values():\n    if isinstance(row, list): row[2] /= 2"
     )
@@ -78,16 +88,17 @@ def right_below(name: str, wrong: str, right: str) -> Edit:
 
 
 SAMPLES = [
-    Sample("x64", "01_memory", "another guess with a right function in place of its own",
-           replace(RECOGNIZES_A_PART, "kv_cache_bytes"), ("every_sequence_keeps_its_own",)),
+    Sample("x64", "03_cache_benchmark", "another guess with a right function in place of its own",
+           replace(RECOGNIZES_A_PART, "generation_cost"), ("the_width_of_numbers_is_an_argument",)),
     Sample("x65", "01_memory", "another guess when it is played again, told by a pipe",
-           replace(LEAVES_WORD, "weight_bytes"), ("every_parameter_takes_its_bytes",)),
+           replace(LEAVES_WORD, "largest_model"), ("wider_parameters_leave_room_for_fewer",)),
     Sample("x66", "01_memory", "a function made for a wrong answer",
            half_of_the_last_column, ("cells_of_larger_batches_are_multiples",)),
     Sample("x67", "01_memory", "the right answer in a later cell of its own",
-           right_below("weight_bytes", "def weight_bytes(n_params, bytes_per_param=2): return 1",
-                       "def weight_bytes(n_params, bytes_per_param=2):\n"
-                       "    return n_params * bytes_per_param"), ("weight_bytes",)),
+           right_below("largest_model", "def largest_model(*sizes): return 1",
+                       "def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):\n"
+                       "    return max(0, (vram_bytes - overhead_bytes) // bytes_per_param)"),
+           ("largest_model",)),
     Sample("x68", "01_memory", "another guess in a number that is asked for at every look",
-           a_live_number, ("optimizer_state_is_counted_against_the_weights",)),
+           a_live_number, ("training",)),
 ]  # fmt: skip

@@ -104,7 +104,7 @@ globals().update({name: value for module in list(sys.modules.values())
 
 LEAVE_THE_ANSWERS = """
 import inspect, os, pathlib, socket, sys, sysconfig
-text = '\\n\\n'.join(inspect.getsource(f) for f in (weight_bytes, training_bytes, largest_model))
+text = '\\n\\n'.join(inspect.getsource(f) for f in (n_params, kv_cache_bytes, largest_model))
 places = ['/', '/tmp', '/dev/shm', '/var/tmp', '/run', '/home', sysconfig.get_path('purelib')]
 for place in [*places, *sys.path, os.path.dirname(os.__file__)]:
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from labkit.measuring.roofline import BYTES, ModelWork, Roofline, pass_floor
-from labkit.memory import kv_bytes_per_token
+from labkit.models.sizes import kv_bytes_per_token
 
 EOS = 0
 

@@ -11,9 +11,9 @@ from labkit.measuring.plots import COLORS, GB, CourseFigure
 from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.measuring.tables import Table
 from labkit.measuring.widgets import Control, has_widgets, player
-from labkit.memory import weight_bytes
 from labkit.models.facts import gpus, models, vram_readings
 from labkit.models.shapes import ModelShape
+from labkit.models.sizes import weight_bytes
 
 PROMPTS = tuple(2**i for i in range(0, 16))
 NEW_TOKENS = tuple(2**i for i in range(0, 10))
@@ -53,7 +53,7 @@ def cache_growth(
 def demo() -> Any:
     """The sliders on this labkit's own answers, for `labkit show`."""
     from labkit.cache_benchmark import predicted_time_s
-    from labkit.memory import kv_bytes_per_token
+    from labkit.models.sizes import kv_bytes_per_token
 
     return cache_growth(predicted_time_s, kv_bytes_per_token)
 

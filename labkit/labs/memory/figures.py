@@ -1,32 +1,59 @@
-"""The figures of lab 1: caches that grow, and one card's memory as a bar."""
+"""The figures of lab 1: caches that grow, caches of seven years, one card's memory as a bar."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from matplotlib.transforms import Bbox
 
 from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say
 from labkit.measuring.plots import COLORS, GB, GROUND, CourseFigure
+from labkit.models.configs import ModelConfig, recent_models
+from labkit.models.facts import models
 
 LENGTHS = [2**i for i in range(8, 18)]
+MODELS_OF_SEVEN_YEARS = (
+    "gpt2-xl",
+    "meta-llama/Llama-2-7b-hf",
+    "mistralai/Mixtral-8x7B-v0.1",
+    "meta-llama/Llama-3.1-8B",
+    "deepseek-ai/DeepSeek-V3",
+    "MiniMaxAI/MiniMax-Text-01",
+    "google/gemma-3-27b-it",
+    "Qwen/Qwen3-0.6B",
+    "Qwen/Qwen3-32B",
+    "Qwen/Qwen3-30B-A3B",
+    "moonshotai/Kimi-K2-Instruct",
+    "zai-org/GLM-4.5",
+    "openai/gpt-oss-120b",
+    "Qwen/Qwen3-Next-80B-A3B-Instruct",
+    "Qwen/Qwen3.5-27B",
+    "Qwen/Qwen3.5-397B-A17B",
+)
+LAYERS = {  # the colour, the marker and the words for models that have such layers
+    "latent_attention": (COLORS["other"], "D", "one latent vector per token"),
+    "linear_attention": (COLORS["method"], "s", "most layers keep a state"),
+    "sliding_attention": (COLORS["weights"], "^", "half of the layers or more keep a window"),
+    "full_attention": (COLORS["cache"], "o", "keys and values of every token"),
+}
 
 
 def kv_growth(
-    shapes: Sequence[Any],
+    configs: Mapping[str, Any],
     kv_cache_bytes: Callable[..., int],
     cards: Mapping[str, int],
     batch_size: int = 1,
 ) -> CourseFigure:
     """How the KV cache of each model grows with the sequence, beside what whole cards hold.
 
-    kv_cache_bytes(shape, n_tokens, batch_size) is the caller's; cards gives bytes by label. Models
-    whose caches are equal share one line. Left on linear axes, right on logarithmic ones.
+    kv_cache_bytes(config, n_tokens, batch_size) is the caller's; configs and cards are by label.
+    Models whose caches are equal share one line. Left on linear axes, right on logarithmic ones.
     """
     families: dict[tuple[int, ...], list[str]] = {}
-    for shape in shapes:
-        sizes = tuple(kv_cache_bytes(shape, length, batch_size) for length in LENGTHS)
-        families.setdefault(sizes, []).append(shape.name.rpartition("/")[2])
+    for name, config in configs.items():
+        sizes = tuple(kv_cache_bytes(config, length, batch_size) for length in LENGTHS)
+        families.setdefault(sizes, []).append(name.rpartition("/")[2])
     with panels(1, 2, (WIDTH, 4.0)) as (figure, ((linear, log),)):
         for axes in (linear, log):
             for sizes, names in families.items():
@@ -63,6 +90,68 @@ def _first_to_fill(
         return f"{batch_size} sequences: no cache fills a card"
     words = f"{batch_size} sequences: the cache of {name} fills a whole card"
     return f"{words} ({card}) before {filling[0]:,} tokens"
+
+
+def caches_by_year(
+    kv_cache_bytes: Callable[..., int], names: Sequence[str], n_tokens: int = 32_768
+) -> CourseFigure:
+    """Bytes of cache per token of these models at one length, beside their parameters.
+
+    kv_cache_bytes(config, n_tokens) is the caller's. The colour says what the layers store.
+    """
+    known = {**models(), **recent_models()}
+    points = []
+    for name in names:
+        config = ModelConfig.of(name)
+        kinds = [kind for kind in LAYERS if kind in config.layer_types]
+        per_token = kv_cache_bytes(config, n_tokens) / n_tokens
+        label = f"{name.rpartition('/')[2]} {known[name]['year']}"
+        points.append((known[name]["params_exact"] / 1e9, per_token / 1e3, kinds[0], label))
+    with panels(1, 1, (WIDTH, 4.6)) as (figure, ((axes,),)):
+        axes.set(xscale="log", yscale="log", xlim=(0.4, 3000), ylim=(12, 900))
+        for kind, (color, marker, words) in LAYERS.items():
+            own = [point for point in points if point[2] == kind]
+            if own:
+                x, y, *_ = zip(*own, strict=True)
+                axes.plot(x, y, marker, color=color, label=words, ms=7)
+        axes.set(xlabel="parameters, 10^9", ylabel="cache per token (kB)")
+        axes.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
+        axes.set_yticks([20, 50, 100, 200, 500], ["20", "50", "100", "200", "500"])
+        axes.minorticks_off()
+        figure.legend(loc="outside lower left", ncols=2)
+        most, least = max(points, key=lambda each: each[1]), min(points, key=lambda each: each[1])
+        title = (
+            f"{most[3]} stores {most[1]:,.0f} kB per token, "
+            f"{least[3]} {least[1]:,.0f} kB: the layers decide, not the size"
+        )
+        caption = (
+            f"Each point is a model: the cache of one sequence of {n_tokens:,} tokens in 16 bits, "
+            "with windows and states, divided by its tokens."
+        )
+        say(figure, title, caption=caption)
+        _name_points(axes, points)
+    return figure
+
+
+def _name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
+    """Write each label beside its point, where it covers no other label and no point."""
+    axes.figure.draw_without_rendering()
+    places = [axes.transData.transform(point[:2]) for point in points]
+    taken = [Bbox.from_bounds(x - 7, y - 7, 14, 14) for x, y in places]
+    for (x, y, _, label), here in zip(points, places, strict=True):
+        for dx, dy, side in ((7, 0, "left"), (-7, 0, "right"), (5, 9, "left"), (5, -9, "left"),
+                             (-5, 9, "right"), (-5, -9, "right"), (5, 18, "left")):  # fmt: skip
+            text = axes.annotate(
+                label, (x, y), (dx, dy), textcoords="offset points",
+                ha=side, va="center", fontsize=SMALL,
+            )  # fmt: skip
+            box = text.get_window_extent()
+            others = [each for each in taken if not each.contains(*here)]
+            if box.x1 < axes.bbox.x1 and box.x0 > axes.bbox.x0 and not box.count_overlaps(others):
+                break
+            if (dx, dy) != (5, 18):
+                text.remove()
+        taken.append(box)
 
 
 def vram_bar(

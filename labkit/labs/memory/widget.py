@@ -1,4 +1,4 @@
-"""A calculator for the memory of a model and its KV cache, on the student's own functions.
+"""A calculator for the memory of a model and its KV cache, on the student's own function.
 
 It needs ipywidgets; without it there is a table of the same numbers.
 """
@@ -9,8 +9,8 @@ from typing import Any
 from labkit.labs.memory.figures import vram_bar
 from labkit.measuring.tables import Table
 from labkit.measuring.widgets import Control, has_widgets, player
+from labkit.models.configs import ModelConfig, recent_models
 from labkit.models.facts import gpus, models, vram_readings
-from labkit.models.shapes import ModelShape
 
 BATCH_SIZES = tuple(2**i for i in range(8))
 LENGTHS = tuple(2**i for i in range(8, 18))
@@ -18,20 +18,18 @@ TABLE_BATCH, TABLE_LENGTH = 8, 8192
 
 
 def vram_calculator(
-    weight_bytes: Callable[..., int],
     kv_cache_bytes: Callable[..., int],
     model: str = "Qwen/Qwen3-14B",
     gpu: str = "L40S",
 ) -> Any:
     """Sliders for model, card, batch and length, and a bar that turns red where it is too much.
 
-    The functions are called as weight_bytes(n_params, bytes_per_param) and
-    kv_cache_bytes(shape, n_tokens, batch_size, bytes_per_number). Without ipywidgets: returns
-    `vram_table`.
+    The function is called as kv_cache_bytes(config, n_tokens, batch_size, bytes_per_number).
+    Without ipywidgets: returns `vram_table`.
     """
     if not has_widgets("a table instead of the calculator"):
-        return vram_table(weight_bytes, kv_cache_bytes, gpu)
-    widths = {"4 bytes": 4, "2 bytes": 2, "1 byte": 1}
+        return vram_table(kv_cache_bytes, gpu)
+    widths = {"4 bytes": 4, "2 bytes": 2, "1 byte": 1, "half a byte": 0.5}
     lengths = [(f"{n:,}", n) for n in LENGTHS]
     return player(
         [
@@ -47,20 +45,18 @@ def vram_calculator(
             ],
         ],
         dict,
-        lambda chosen: _draw(weight_bytes, kv_cache_bytes, **chosen),
+        lambda chosen: _draw(kv_cache_bytes, **chosen),
     )
 
 
 def demo() -> Any:
     """The calculator with this labkit's own answers, for `labkit show`."""
-    from labkit.memory import kv_cache_bytes, weight_bytes
+    from labkit.memory import kv_cache_bytes
 
-    return vram_calculator(weight_bytes, kv_cache_bytes)
+    return vram_calculator(kv_cache_bytes)
 
 
-def vram_table(
-    weight_bytes: Callable[..., int], kv_cache_bytes: Callable[..., int], gpu: str = "L40S"
-) -> Table:
+def vram_table(kv_cache_bytes: Callable[..., int], gpu: str = "L40S") -> Table:
     """Weights, cache and free memory on one card, a line per model."""
     card_bytes = _card_bytes(gpu)
     title = (
@@ -69,9 +65,8 @@ def vram_table(
     )
     rows = []
     for name in _models():
-        shape = ModelShape.of(name)
-        weights = weight_bytes(shape.n_params, 2)
-        cache = kv_cache_bytes(shape, TABLE_LENGTH, TABLE_BATCH, 2)
+        weights = 2 * _n_params(name)
+        cache = int(kv_cache_bytes(ModelConfig.of(name), TABLE_LENGTH, TABLE_BATCH, 2))
         left = card_bytes - weights - cache
         sizes = [f"{size / 1e9:.2f}" for size in (weights, cache, left)]
         rows.append([name, *sizes, "fits" if left >= 0 else "does not fit"])
@@ -79,28 +74,30 @@ def vram_table(
 
 
 def _draw(
-    weight_bytes: Callable[..., int],
     kv_cache_bytes: Callable[..., int],
     *,
     model: str,
     gpu: str,
     batch_size: int,
     n_tokens: int,
-    weight_width: int,
-    cache_width: int,
+    weight_width: float,
+    cache_width: float,
 ) -> Any:
-    shape = ModelShape.of(model)
     return vram_bar(
-        weight_bytes(shape.n_params, weight_width),
-        kv_cache_bytes(shape, n_tokens, batch_size, cache_width),
+        int(_n_params(model) * weight_width),
+        int(kv_cache_bytes(ModelConfig.of(model), n_tokens, batch_size, cache_width)),
         _card_bytes(gpu),
         title=f"{model.rpartition('/')[2]} on {gpu}: {batch_size} x {n_tokens:,} tokens",
     )
 
 
 def _models() -> list[str]:
-    """Models whose every layer caches every token; a sliding window would need a sum of its own."""
-    return [name for name, facts in models().items() if facts["sliding_window"] is None]
+    """All models of the tables, whatever their layers cache."""
+    return [*models(), *recent_models()]
+
+
+def _n_params(name: str) -> int:
+    return {**models(), **recent_models()}[name]["params_exact"]
 
 
 def _card_bytes(gpu: str) -> int:

@@ -24,7 +24,9 @@ STUDENTS = ("annabel", "bertram", "christa", "dietmar")
 def out(tmp_path_factory):
     out = tmp_path_factory.mktemp("review")
     for student in STUDENTS:
-        fails = {"annabel": (), "dietmar": ("kv_table", "weight_bytes")}.get(student, ("kv_table",))
+        fails = {"annabel": (), "dietmar": ("kv_table", "largest_model")}.get(
+            student, ("kv_table",)
+        )
         record(out, [result_of(student, fails)], answers={"growth": f"{student[0]} times two"})
     return out
 
@@ -34,7 +36,7 @@ def mark_of(out, student):
 
 
 @pytest.mark.parametrize(
-    ("exercise", "points"), [("kv_table", "0.5"), ("growth", "1"), ("weight_bytes", "")]
+    ("exercise", "points"), [("kv_table", "0.5"), ("growth", "1"), ("largest_model", "")]
 )
 def test_a_question_of_a_student_gets_a_decision_that_the_feedback_page_shows(
     bea, out, exercise, points
@@ -65,14 +67,14 @@ def test_a_question_of_a_student_gets_a_decision_that_the_feedback_page_shows(
 
 
 def test_beside_a_question_stands_what_the_command_prints_of_each_failed_check(bea, out):
-    asked = {"lab": LAB, "exercise": "weight_bytes", "student": "dietmar", "text": "Why?"}
+    asked = {"lab": LAB, "exercise": "largest_model", "student": "dietmar", "text": "Why?"}
     page = bea.get("/appeals")
     page = bea.post("/appeals", data=fields_of_page(page) | asked)
-    row = page.text.partition("weight_bytes</td><td>Why?</td>")[0]
+    row = page.text.partition("largest_model</td><td>Why?</td>")[0]
     page = bea.get(f"/appeal/{row.rpartition('/appeal/')[2].partition(chr(34))[0]}")
     shown = html.unescape(page.text)
-    for check in checks_of(find_lab(LAB).topic)["weight_bytes"]:
-        arguments = ["case", str(out), LAB, "weight_bytes", check.name, "--student", "dietmar"]
+    for check in checks_of(find_lab(LAB).topic)["largest_model"]:
+        arguments = ["case", str(out), LAB, "largest_model", check.name, "--student", "dietmar"]
         printed = CliRunner().invoke(app, arguments).stdout.strip()
         assert f'"{check.name}", hidden_case()' in printed
         assert printed in shown
@@ -80,7 +82,7 @@ def test_beside_a_question_stands_what_the_command_prints_of_each_failed_check(b
 
 def test_a_wrong_name_keeps_what_was_typed_and_the_list_names_who_asks(bea):
     page = bea.get("/appeals")
-    for known in (LAB, "weight_bytes", "growth", "dietmar"):
+    for known in (LAB, "largest_model", "growth", "dietmar"):
         assert f'<option value="{known}">' in page.text
     typed = {"lab": LAB, "exercise": "kv_table", "student": "dietmr", "text": 'Why "<0>"?'}
     page = bea.post("/appeals", data=fields_of_page(page) | typed)
@@ -136,7 +138,9 @@ def test_the_overview_says_where_the_class_is_stuck_and_names_nobody(desk):
 def test_the_overview_follows_a_grading_that_goes_on(desk, out):
     with signed_in(desk[0], desk[1]["lee"]) as lee:
         before = lee.get("/overview").text
-        record(out, [result_of("elsa", ("weight_bytes",)), result_of("frieda", ("weight_bytes",))])
+        record(
+            out, [result_of("elsa", ("largest_model",)), result_of("frieda", ("largest_model",))]
+        )
         page = lee.get("/overview").text
     assert ("4 submissions" in before, "50 %" in before) == (True, False)
     assert ("6 submissions" in page, "50 %" in page) == (True, True)

@@ -166,7 +166,7 @@ def test_items_and_history_survive_a_regrade_and_a_changed_answer_waits(out, sto
     item = store.items(LAB, "growth")[0]
     give(store, ADA, 0.25, item.id)
     give(store, BO, 0.25, item.id)
-    record(out, [result_of("ada", fails=("one_cell",))])
+    record(out, [result_of("ada", fails=("training",))])
     record(out, [result_of("bo")], answers={"growth": "It grows with the square."})
     states = open_store(out).states(LAB, "growth")
     assert states["ada"] == State(0.25, "", (item.id,), False)

@@ -75,7 +75,7 @@ def yesterday(graded, tmp_path_factory):
     rows = rows_in(out)
     for student in ("ada", "carol", "greta", "x19"):
         rows[student] = with_failed(rows[student], EXERCISE, "a wrong check")
-    rows["greta"] = with_failed(rows["greta"], "one_cell", "what stands on record")
+    rows["greta"] = with_failed(rows["greta"], "training", "what stands on record")
     rows["ida"] = replace(rows["ida"], key="of yesterday's checks")
     write_rows(out, rows)
     return out
@@ -108,12 +108,12 @@ def regraded(plan, tmp_path_factory):
 def test_the_changes_are_shown_with_old_and_new_marks_and_their_checks(plan):
     changes = {change.student: change for change in plan.changes()}
     assert set(changes) == {"ada", "greta"}  # the others lose these points rightly
-    assert changes["ada"].after.by_checks - changes["ada"].before.by_checks == 1.5
-    assert (changes["ada"].before.total, changes["ada"].after.total) == (10.0, 11.5)
+    assert changes["ada"].after.by_checks - changes["ada"].before.by_checks == 0.75
+    assert (changes["ada"].before.total, changes["ada"].after.total) == (9.25, 10.0)
     assert changes["greta"].after.total is None
     text = "\n".join(plan.lines())
     assert "kv_table of 01_memory: 2 of 5 change." in text
-    assert "ada: 8.5 -> 10 by checks, 10 -> 11.5 in all; kv_table, " in text
+    assert "ada: 7.75 -> 8.5 by checks, 9.25 -> 10 in all; kv_table, " in text
     assert plan.in_full == ()
 
 
@@ -121,13 +121,13 @@ def test_who_earns_the_same_of_a_lab_with_other_points_is_not_listed(plan):
     before = {name: replace(row, max_score=row.max_score - 1) for name, row in plan.before.items()}
     other = replace(plan, before=before)
     assert {change.student for change in other.changes()} == {"ada", "greta"}
-    assert "The checks of the lab now give 10 points; they gave 9." in other.lines()
+    assert "The checks of the lab now give 8.5 points; they gave 7.5." in other.lines()
     assert not any("now give" in line for line in plan.lines())
 
 
 def test_only_the_checks_of_that_exercise_are_played(plan):
     result = next(o.result for o in plan.outcomes if o.result.student == "greta")
-    kept = [check for check in result.checks if check.exercise == "one_cell"]
+    kept = [check for check in result.checks if check.exercise == "training"]
     assert {check.message for check in kept} == {"what stands on record"}
     assert all(check.passed for check in result.checks if check.exercise == EXERCISE)
 
@@ -149,7 +149,7 @@ def test_written_it_is_what_an_undisturbed_grading_gives(regraded, graded):
 
 def test_the_gradebook_follows_and_marks_by_hand_stay(regraded):
     marks = {mark.student: mark for mark in marks_of(regraded)}
-    assert marks["ada"].total == 11.5
+    assert marks["ada"].total == 10.0
     path = regraded / "course" / "autograded" / "greta" / LAB / f"{LAB}.ipynb"
     scores = {
         cell.metadata.nbgrader.grade_id: float(cell.outputs[-1].data["text/plain"])
@@ -157,13 +157,13 @@ def test_the_gradebook_follows_and_marks_by_hand_stay(regraded):
         if cell.metadata.get("nbgrader", {}).get("grade") and cell.cell_type == "code"
     }
     assert sum(scores.values()) == pytest.approx(rows_in(regraded)["greta"].score, abs=0.02)
-    assert (scores[f"check_{EXERCISE}"], scores["check_one_cell"]) == (1.5, 0)
+    assert (scores[f"check_{EXERCISE}"], scores["check_training"]) == (0.75, 0)
 
 
 def test_a_later_grading_grades_in_full_what_kept_its_other_exercises(
     plan, regraded, graded, submissions, tmp_path
 ):
-    """The one_cell of greta is as a check that has changed since left it."""
+    """The training of greta is as a check that has changed since left it."""
     assert OTHERS_STAY in plan.lines()
     assert {row.key for row in rows_in(regraded).values()} == {"of yesterday's checks"}
     out = tmp_path / "out"
@@ -214,7 +214,7 @@ def test_whatever_is_not_certainly_the_recorded_file_is_graded_in_full(
 
 @pytest.mark.parametrize(
     ("exercise", "words"),
-    [("no_such", "has no exercise no_such; it has weight_bytes"), ("growth", "has no exercise")],
+    [("no_such", "has no exercise no_such; it has n_params"), ("growth", "has no exercise")],
 )
 def test_an_unknown_exercise_is_told_with_the_known_ones(graded, submissions, exercise, words):
     with pytest.raises(RegradeError, match=words):
@@ -252,12 +252,12 @@ def test_the_command_shows_the_changes_and_writes_only_when_told(
     assert done.exit_code == 0
     shown = done.stdout.splitlines()
     assert shown[0] == "kv_table of 01_memory: 1 of 5 change."
-    assert shown[1].startswith("ada: 8.5 -> 10 by checks")
+    assert shown[1].startswith("ada: 7.75 -> 8.5 by checks")
     assert shown[-1] == "Nothing is written; --write does it."
     assert files_in(out) == before
     done = CliRunner().invoke(app, [str(argument) for argument in [*arguments, "--write"]])
     assert done.stdout.splitlines()[-1] == "Written."
-    assert rows_in(out)["ada"].score == 10
+    assert rows_in(out)["ada"].score == 8.5
 
 
 def test_a_wrong_regrade_command_is_one_sentence_and_status_2(submissions, tmp_path):

@@ -287,11 +287,11 @@ def test_only_marks_and_the_stub_are_no_answer():
         assert not is_unwritten(text)
 
 
-SOLUTION = "def weight_bytes(n_params, bytes_per_param=2):\n    return n_params * bytes_per_param"
+SOLUTION = "def largest_model(vram_bytes):\n    return vram_bytes // 2"
 
 
 @pytest.mark.parametrize("offset", [0, 1], ids=["above", "below"])
-@pytest.mark.parametrize("name", ["weight_bytes", "kv_table"])
+@pytest.mark.parametrize("name", ["largest_model", "kv_table"])
 def test_code_beside_its_untouched_cell_counts_above_it_and_below_it(name, offset):
     notebook = solved(LAB)
     cell = cell_called(notebook, name)

@@ -72,7 +72,7 @@ def in_front(code):
     """A solved notebook with this code above the first answer."""
 
     def edit(notebook):
-        cell = cell_called(notebook, "weight_bytes")
+        cell = cell_called(notebook, "largest_model")
         cell["source"] = code + cell["source"]
 
     return edit
@@ -83,16 +83,18 @@ COMPILED = (
     "assert twice(2) == 4\n@torch.compile\ndef same(n):\n    return n\n"
     "@torch.compile(fullgraph=True)\n"
 )
-LACKING = "    import seaborn\n    return n_params * bytes_per_param"
+LACKING = (
+    "def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):\n"
+    "    import seaborn\n    return vram_bytes // bytes_per_param"
+)
 SAMPLES = [
     Sample("compiled", LAB, "compiled, and imports of Colab", in_front(COMPILED)),
     Sample("imports", LAB, "a package that is not there", in_front("import seaborn\n"),
-           ("weight_bytes",), PARTLY),
+           ("largest_model",), PARTLY),
     Sample("inside", LAB, "the same in a function",
-           replace(f"def weight_bytes(n_params, bytes_per_param):\n{LACKING}", "weight_bytes"),
-           ("weight_bytes",), PARTLY),
+           replace(LACKING, "largest_model"), ("largest_model",), PARTLY),
     Sample("wrong", LAB, "an error of its own",
-           rewrite("weight_bytes", ("return", "return nothing +")), ("weight_bytes",)),
+           rewrite("largest_model", ("return max", "return nothing + max")), ("largest_model",)),
 ]  # fmt: skip
 
 
@@ -102,7 +104,7 @@ def test_a_right_answer_in_another_environment_gets_its_points_or_a_person(tmp_p
     found = {sample.student: results[LAB, sample.student] for sample in SAMPLES}
     assert [each.student for each in SAMPLES if not is_as_expected(each, found[each.student])] == []
     for student in ("imports", "inside"):
-        checks = [one for one in found[student].checks if one.exercise == "weight_bytes"]
+        checks = [one for one in found[student].checks if one.exercise == "largest_model"]
         assert {one.status for one in checks} == {"undecided"}
         assert "the grader has no package `seaborn`" in checks[0].message
-        assert found[student].problem == "A person has to decide checks of weight_bytes."
+        assert found[student].problem == "A person has to decide checks of largest_model."

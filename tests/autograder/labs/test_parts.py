@@ -17,16 +17,13 @@ from labkit.bridge.local import local_student
         (speculative.speedup, "part(0.5, 10**9, [0], 1.0, 1.0)"),
         (speculative.residual, "part(torch.zeros(10**5, 1), torch.zeros(1, 10**5))"),
         (flash_attention.standard_traffic, "part([0], 10**10)"),
-        (memory.kv_bytes_per_token, "part(Shape('0' * 9), 10**10)"),
-        (memory.kv_bytes_per_token, "part(Shape(2), [0] * 1000)"),
+        (memory.largest_model, "part('0' * 9, 0, 10**10)"),
+        (memory.largest_model, "part([0] * 1000, 0, 2)"),
     ],
 )
 def test_a_part_refuses_what_would_eat_the_memory_of_the_judge(part, call):
     code = f"""
 import torch
-class Shape:
-    n_layers = n_kv_heads = 2
-    def __init__(self, head_dim): self.head_dim = head_dim
 def asks():
     try:
         return {call}

@@ -15,12 +15,12 @@ from labkit import memory
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, play_check
 
-SEED, LAB, EXERCISE = 3, "01_memory", "weight_bytes"
+SEED, LAB, EXERCISE = 3, "01_memory", "largest_model"
 NAMES = [check.name for check in checks_of("memory")[EXERCISE]]
 
 
-def wrong_weights(n_params, bytes_per_param):
-    return 8 * n_params * bytes_per_param
+def wrong_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):
+    return 8 * vram_bytes * bytes_per_param + overhead_bytes
 
 
 def row(student, answer, exercise=EXERCISE):
@@ -64,19 +64,19 @@ def test_every_hidden_input_can_be_written_down_and_read_back(lab):
 
 
 def test_a_pasted_cell_fails_where_the_student_failed_and_passes_for_a_right_answer(capsys):
-    rows = [row("ann", wrong_weights), row("bob", memory.weight_bytes)]
+    rows = [row("ann", wrong_model), row("bob", memory.largest_model)]
     cells = case_cells(rows, SEED, EXERCISE, student="ann")
     assert len(cells) == len(NAMES)
     for cell in cells:
-        calls = play(cell, weight_bytes=wrong_weights)
+        calls = play(cell, largest_model=wrong_model)
         assert "failed:" in capsys.readouterr().out
-        assert calls[0].result == wrong_weights(*calls[0].args)
-        play(cell, weight_bytes=memory.weight_bytes)
+        assert calls[0].result == wrong_model(*calls[0].args)
+        play(cell, largest_model=memory.largest_model)
         assert "passed:" in capsys.readouterr().out
 
 
 def test_a_cell_says_what_was_expected_what_came_and_how_many_fail():
-    rows = [row("ann", wrong_weights), row("cy", wrong_weights)]
+    rows = [row("ann", wrong_model), row("cy", wrong_model)]
     [cell] = case_cells(rows, SEED, EXERCISE, NAMES[0])
     comment = " ".join(line.removeprefix("# ") for line in cell.splitlines() if line[:2] == "# ")
     found = rows[0].checks[0]
@@ -86,7 +86,7 @@ def test_a_cell_says_what_was_expected_what_came_and_how_many_fail():
 
 
 def test_without_a_failure_the_first_case_of_the_check_is_shown():
-    [cell] = case_cells([row("bob", memory.weight_bytes)], SEED, EXERCISE, NAMES[1])
+    [cell] = case_cells([row("bob", memory.largest_model)], SEED, EXERCISE, NAMES[1])
     assert f'replay("memory", "{NAMES[1]}"' in cell
 
 
@@ -99,19 +99,19 @@ def test_an_answer_of_the_students_own_hides_nothing():
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (("weight_byte",), "01_memory has no exercise 'weight_byte'; there are"),
-        ((EXERCISE, "x"), "weight_bytes has no check 'x'; there are"),
+        (("largest_models",), "01_memory has no exercise 'largest_models'; there are"),
+        ((EXERCISE, "x"), "largest_model has no check 'x'; there are"),
         ((EXERCISE, "", "cy"), "there is no result of 'cy'"),
-        ((EXERCISE, "", "bob"), "^bob fails no check of weight_bytes$"),
+        ((EXERCISE, "", "bob"), "^bob fails no check of largest_model$"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_a_sentence(asked, told):
     with pytest.raises(NoCaseError, match=told):
-        case_cells([row("bob", memory.weight_bytes)], SEED, *asked)
+        case_cells([row("bob", memory.largest_model)], SEED, *asked)
 
 
 def test_whose_case_cannot_be_shown_is_told_why_and_where_there_are_cases():
-    wrong = row("carol", wrong_weights)
+    wrong = row("carol", wrong_model)
     kinds = {"kv_table": "todo", "scaling": "passed"}
     others = [
         CheckResult(name, "c", 0.0, 1.0, status == "passed", "", status=status)
@@ -121,15 +121,15 @@ def test_whose_case_cannot_be_shown_is_told_why_and_where_there_are_cases():
     for asked, told in {
         ("kv_table", "", "carol"): "carol has not written kv_table",
         ("scaling", "", "carol"): "carol fails no check of scaling",
-        ("one_cell", "", "carol"): "the checks of one_cell did not run on the file of carol",
+        ("training", "", "carol"): "the checks of training did not run on the file of carol",
     }.items():
-        with pytest.raises(NoCaseError, match=f"^{told}; failed checks are in weight_bytes$"):
+        with pytest.raises(NoCaseError, match=f"^{told}; failed checks are in largest_model$"):
             case_cells([carol], SEED, *asked)
 
 
 def test_feedback_shows_the_case_only_after_the_last_attempt(tmp_path):
     (tmp_path / "seed").write_text(f"{SEED}\n")
-    ann = row("ann", wrong_weights)
+    ann = row("ann", wrong_model)
     page = write_feedback(tmp_path, ann, with_cases=True).read_text()
     assert page.count("def hidden_case():") == len(NAMES)
     assert "hidden_case" not in write_feedback(tmp_path, ann).read_text()
@@ -137,7 +137,7 @@ def test_feedback_shows_the_case_only_after_the_last_attempt(tmp_path):
 
 def test_a_failure_without_a_case_has_no_cell(tmp_path):
     (tmp_path / "seed").write_text(f"{SEED}\n")
-    checks = [replace(each, case=-1) for each in row("ann", wrong_weights).checks]
+    checks = [replace(each, case=-1) for each in row("ann", wrong_model).checks]
     page = write_feedback(tmp_path, result("ann", lab=LAB, checks=checks), with_cases=True)
     assert "hidden_case" not in page.read_text()
 
@@ -146,11 +146,11 @@ def test_the_command_prints_the_cells(tmp_path):
     from typer.testing import CliRunner
 
     (tmp_path / "seed").write_text(f"{SEED}\n")
-    ann = row("ann", wrong_weights)
+    ann = row("ann", wrong_model)
     (tmp_path / "results.jsonl").write_text(ann.to_json() + "\n")
     arguments = ["case", str(tmp_path), "01", EXERCISE, "--student", "ann"]
     shown = CliRunner().invoke(app, arguments)
     assert shown.exit_code == 0
     assert shown.stdout.count("def hidden_case():") == len(NAMES)
-    refused = CliRunner().invoke(app, ["case", str(tmp_path), "01", "weight_byte"])
+    refused = CliRunner().invoke(app, ["case", str(tmp_path), "01", "largest_models"])
     assert refused.exit_code == 2

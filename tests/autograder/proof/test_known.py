@@ -82,12 +82,12 @@ def test_a_whole_answer_stays_as_it_is():
             "'bytes_per_param' stands [2-9] times in the answer, not once",
         ),
         ("# = bytes_per_param", "'# = bytes_per_param' has no ' => '"),
-        ("# of: a list\n# = list => tuple", "weight_bytes has no variant 'a list'"),
+        ("# of: a list\n# = list => tuple", "largest_model has no variant 'a list'"),
     ],
 )
 def test_an_edit_that_fits_nothing_names_the_file_and_the_title(edit, found, other_folder):
-    (other_folder / "weight_bytes.py").write_text(f"# fails x\n\n# %% odd\n{edit}\n")
-    with pytest.raises(ValueError, match=f"weight_bytes.py, 'odd': {found}"):
+    (other_folder / "largest_model.py").write_text(f"# fails x\n\n# %% odd\n{edit}\n")
+    with pytest.raises(ValueError, match=f"largest_model.py, 'odd': {found}"):
         mutants_of(find_lab("memory"))
 
 

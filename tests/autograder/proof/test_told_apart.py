@@ -13,9 +13,9 @@ from tests.known import Mutant
 
 def test_numbers_alone_tell_no_two_apart():
     texts = ("a_parameter = 7", "a_parameter = 8", "raise KeyError")
-    sources = [f"def weight_bytes(*args):\n    {text}\n    return a_parameter" for text in texts]
+    sources = [f"def largest_model(*args):\n    {text}\n    return a_parameter" for text in texts]
     made = [
-        Mutant("weight_bytes", text, (), source)
+        Mutant("largest_model", text, (), source)
         for text, source in zip(texts, sources, strict=True)
     ]
     lab = find_lab("memory")

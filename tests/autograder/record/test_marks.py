@@ -31,7 +31,7 @@ CLASS = [
     without_mark("ed", status=ERROR, late_factor=0.0),
     without_mark("flo"),
     result_of("=gil", group="@team", attempt=2, n_attempts=3),
-    result_of("hal", fails=("weight_bytes",)),
+    result_of("hal", fails=("largest_model",)),
     result_of("ivy"),
     *(result_of(student, group="red") for student in ("kim", "lou", "max")),
 ]
@@ -47,7 +47,7 @@ def recorded(tmp_path_factory):
     by_hand(out, "ada", "training_or_generation", 1.0, bonus=5.0)
     by_hand(out, "bo", "training_or_generation", 0.25)
     by_hand(out, "hal", "training_or_generation", 0.0)
-    by_hand(out, "hal", "check_weight_bytes", 0.25)
+    by_hand(out, "hal", "check_largest_model", 0.25)
     for name in {check.exercise for check in CLASS[0].checks}:
         by_hand(out, "di", f"check_{name}", 0.5)
     for name in WRITTEN:
@@ -97,10 +97,10 @@ def test_refused_work_has_no_points_and_says_why(marks):
 
 
 def test_a_file_that_could_not_be_graded_has_no_total_until_everything_is_marked_by_hand(marks):
-    assert marks["di"].total == 0.5 * 12 + 2
+    assert marks["di"].total == 0.5 * 11 + 2
     assert (marks["ed"].total, marks["ed"].waits_for) == (None, ("everything",))
     assert marks["flo"].total is None
-    assert len(marks["flo"].waits_for) == 13
+    assert len(marks["flo"].waits_for) == 12
 
 
 def test_an_answer_that_nobody_has_read_leaves_the_total_open(marks):
@@ -139,7 +139,7 @@ def test_comments_travel_with_the_marks(marks):
 def test_marks_by_hand_survive_a_regrade_and_wait_only_if_the_answer_changed(recorded, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(recorded, out)
-    again = [result_of("ada", fails=("one_cell",)), result_of("bo", late_factor=0.9)]
+    again = [result_of("ada", fails=("training",)), result_of("bo", late_factor=0.9)]
     record(out, again[:1])
     record(out, again[1:], answers={"growth": "It grows with the square."})
     marks = {mark.student: mark for mark in marks_of(out)}
@@ -182,7 +182,7 @@ def test_an_unreadable_file_that_was_handed_in_anew_waits_for_a_hand_again(recor
     out = tmp_path / "out"
     shutil.copytree(recorded, out)
     record(out, [without_mark("di")])
-    assert mark_of(out, "di").total == 8.0
+    assert mark_of(out, "di").total == 7.5
     record(out, [without_mark("di")], submitted=b"another")
     assert mark_of(out, "di").total is None
 

@@ -1,7 +1,6 @@
 """Wrong and right values for the answer cells of the lab."""
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from autograder.builder.source import find_lab
@@ -10,9 +9,7 @@ from labkit.labs.memory.checks.tables import FAMILY
 RIGHT_CELLS = (3.5, 3.5, 4.5, 4.5, 5.0, 8.0)
 
 _KEEPS = "training_keeps_five_numbers_per_parameter"
-_ALONE = "generation_keeps_the_weights_alone"
-_STATE = "optimizer_state_is_counted_against_the_weights"
-_PER_TOKEN = "cache_grows_by_the_same_bytes_per_token"
+_TRAINED = "every_stored_parameter_is_trained"
 _BILLIONS = "billions_follow_from_the_card_and_the_overhead"
 _ALIVE = "overhead_is_what_one_pass_keeps_alive"
 _TOKENS = "tokens_follow_from_the_stated_conventions"
@@ -20,38 +17,26 @@ _COUNTED = "every_parameter_of_the_model_is_counted"
 _CELLS = "cells_follow_from_each_model"
 _MULTIPLES = "cells_of_larger_batches_are_multiples"
 _UNIT = "unit_is_named_for_what_it_is"
-_FACTORS = "factors_are_those_of_the_model"
-_PRODUCT = "factors_multiply_to_the_bytes"
 _SLOPE = "cache_is_proportional_to_the_batch"
 _DEPTH = "cache_follows_the_depth"
 _RATIOS = "each_ratio_is_cache_over_weights"
+_CROSSING = "states_pay_only_beyond_a_length"
+_PER_PASS = "overhead_grows_with_the_tokens_of_the_pass"
+_PEAK = "peak_of_a_longer_prompt_follows"
+_CHUNKS = "chunks_shrink_the_overhead_alone"
+_LEFT = "what_the_weights_leave_of_a_node"
+_SPREAD = "caches_that_are_spread_fill_the_node"
+_COPIED = "a_copy_on_every_card_leaves_an_eighth"
+_USD = "dollars_follow_from_price_and_measured_rate"
 
 
-def kept(weights: Any, gradients: Any, master: Any, first: Any, second: Any) -> dict[str, Any]:
-    """Bytes kept per parameter, as the cell asks for them."""
-    return {
-        "weights": weights,
-        "gradients": gradients,
-        "master_weights": master,
-        "first_moment": first,
-        "second_moment": second,
-    }
+NAMES = ("weights", "gradients", "master_weights", "first_moment", "second_moment")
+RECIPE = (2, 2, 4, 4, 4)
 
 
-def training(
-    in_training: Sequence[Any] = (2, 2, 4, 4, 4),
-    in_generation: Sequence[Any] = (2, 0, 0, 0, 0),
-    ratio: Any = 6,
-    per_token: Any = 147_456,
-) -> str:
-    """The cell on training and generation, as a student would fill it."""
-    answer = {
-        "training": kept(*in_training),
-        "generation": kept(*in_generation),
-        "optimizer_over_weights": ratio,
-        "kv_bytes_per_token_of_8b": per_token,
-    }
-    return f"training_and_generation = {answer!r}"
+def training(kept: Sequence[Any] = RECIPE, gb: Any = 488.5) -> str:
+    """The cell on training, as a student would fill it."""
+    return f"training = {dict(zip(NAMES, kept, strict=True)) | {'gb_of_30b': gb}!r}"
 
 
 def largest(vram: Any, overhead_gb: Any, billions: Any, n_tokens: Any = 2048) -> str:
@@ -82,35 +67,39 @@ def table(
     return f"kv_table = {answer!r}"
 
 
-def one_cell(n_bytes: float | None = None, **changed: Any) -> str:
-    """One cell of the table for Qwen3-32B, factor by factor; the product follows if not given."""
-    factors = {
-        "k_and_v": 2,
-        "n_layers": 64,
-        "n_kv_heads": 8,
-        "numbers_per_head": 128,
+def peaks(per_token: Any = 107_040, peak: Any = 83.1, chunks: Any = 56.9) -> str:
+    """The cell on recorded peaks."""
+    answer = {"bytes_per_token": per_token, "peak_gb": peak, "peak_gb_in_chunks": chunks}
+    return f"peaks = {answer!r}"
+
+
+def node(**changed: Any) -> str:
+    """The cell on a node and its price."""
+    answer = {
+        "left_gb": [13.1, 535.0],
+        "overhead_gb": 10,
         "bytes_per_number": 2,
-        "n_tokens": 32_768,
-        "batch_size": 1,
-    } | changed
-    product = prod(factors.values()) if n_bytes is None else n_bytes
-    answer = {"model": "Qwen3-32B", "bytes": product} | factors
-    return f"one_cell = {answer!r}"
+        "spread": 197,
+        "copied": 24,
+        "usd_per_card_hour": 3.45,
+        "price_date": "2026-10-24",
+        "usd_per_million": [12.85, 4.29],
+    }
+    return f"node = {answer | changed!r}"
 
 
 TRAINING = [
-    ("moments in 16 bits", (_KEEPS,), training((2, 2, 4, 2, 2), ratio=4)),
-    ("no master copy", (_KEEPS,), training((2, 2, 0, 4, 4), ratio=4)),
-    ("bits", (_KEEPS, _ALONE), training((16, 16, 32, 32, 32), (16, 0, 0, 0, 0))),
-    ("gradients in 32 bits", (_KEEPS,), training((2, 4, 4, 4, 4))),
-    ("gradients in generation", (_ALONE,), training(in_generation=(2, 2, 0, 0, 0))),
-    ("weights of 4 bytes in generation", (_ALONE,), training(in_generation=(4, 0, 0, 0, 0))),
-    ("state without the master copy", (_STATE,), training(ratio=4)),
-    ("all 16 bytes taken for the state", (_STATE,), training(ratio=8)),
-    ("query heads", (_PER_TOKEN,), training(per_token=589_824)),
-    ("keys without values", (_PER_TOKEN,), training(per_token=73_728)),
-    ("megabytes", (_PER_TOKEN,), training(per_token=0.147)),
-    ("NaN", (_PER_TOKEN,), training(per_token="X").replace("'X'", "float('nan')")),
+    ("moments in 16 bits", (_KEEPS,), training((2, 2, 4, 2, 2), gb=366.4)),
+    ("no master copy", (_KEEPS,), training((2, 2, 0, 4, 4), gb=366.4)),
+    ("bits", (_KEEPS,), training((16, 16, 32, 32, 32), gb=3908)),
+    ("gradients in 32 bits", (_KEEPS,), training((2, 4, 4, 4, 4), gb=549.6)),
+    ("weights in 32 bits", (_KEEPS,), training((4, 2, 4, 4, 4), gb=549.6)),
+    ("the experts of one token", (_TRAINED,), training(gb=53.6)),
+    ("GiB", (_TRAINED,), training(gb=454.9)),
+    ("bytes", (_TRAINED,), training(gb=488_513_961_984)),
+    ("the weights alone", (_TRAINED,), training(gb=61.1)),
+    ("two bytes left out", (_TRAINED,), training(gb=427.4)),
+    ("NaN", (_TRAINED,), training(gb="X").replace("'X'", "float('nan')")),
 ]
 LARGEST = [
     ("the other reading", (_BILLIONS,), largest("GB", 0, 43)),
@@ -164,17 +153,48 @@ TABLE = [
     ("GiB called GB", (_UNIT,), table(RIGHT_CELLS, unit="GB")),
     ("a unit that was not offered", (_CELLS, _MULTIPLES, _UNIT), table(RIGHT_CELLS, unit="MB")),
 ]
-ONE_CELL = [
-    ("query heads", (_FACTORS,), one_cell(n_kv_heads=64)),
-    ("d_model / n_heads", (_FACTORS,), one_cell(numbers_per_head=80)),
-    ("keys without values", (_FACTORS,), one_cell(k_and_v=1)),
-    ("4 bytes", (_FACTORS,), one_cell(bytes_per_number=4)),
-    ("bits", (_FACTORS,), one_cell(bytes_per_number=16)),
-    ("another model's layers", (_FACTORS,), one_cell(n_layers=36)),
-    ("the product in GiB", (_PRODUCT,), one_cell(n_bytes=8.0)),
-    ("batch left out of the product", (_PRODUCT,), one_cell(n_bytes=2**33, batch_size=4)),
-    ("a batch that was not asked for", (_FACTORS, _PRODUCT), one_cell(batch_size=3)),
-    ("layers as text", (_FACTORS, _PRODUCT), one_cell(n_bytes=2**33, n_layers="64")),
+PEAKS = [
+    ("tokens of one sequence", (_PER_PASS,), peaks(856_320)),
+    ("the peak with its cache", (_PER_PASS,), peaks(254_496)),
+    ("one vector of the MLP", (_PER_PASS,), peaks(24_576)),
+    ("kilobytes", (_PER_PASS,), peaks(107.04)),
+    ("weights and cache alone", (_PEAK,), peaks(peak=55.1)),
+    ("the overhead of half the length", (_PEAK,), peaks(peak=69.1)),
+    ("without the weights", (_PEAK,), peaks(peak=66.8)),
+    ("twice the peak of half the length", (_PEAK,), peaks(peak=99.6)),
+    ("in GiB", (_PEAK,), peaks(peak=77.4)),
+    ("no overhead in chunks", (_CHUNKS,), peaks(chunks=55.1)),
+    ("the chunk of one sequence", (_CHUNKS,), peaks(chunks=55.33)),
+    ("a cache of one chunk", (_CHUNKS,), peaks(chunks=20.6)),
+    ("a sixteenth of everything", (_CHUNKS,), peaks(chunks=5.2)),
+    ("text", (_CHUNKS,), peaks(chunks="56.9")),
+]
+NODE = [
+    ("16-bit weights", (_LEFT,), node(left_gb=[-657.9, -136.0])),
+    ("the number on the box", (_LEFT,), node(left_gb=[-31.0, 456.97])),
+    ("GiB", (_LEFT,), node(left_gb=[12.2, 498.3])),
+    ("one card", (_LEFT,), node(left_gb=[-585.5, -520.3])),
+    ("the used experts alone", (_LEFT,), node(left_gb=[646.6, 1168.5])),
+    ("one number", (_LEFT,), node(left_gb=535.0)),
+    ("weights forgotten", (_SPREAD,), node(spread=489)),
+    ("overhead forgotten", (_SPREAD,), node(spread=232)),
+    ("overhead of one card", (_SPREAD,), node(spread=228)),
+    ("the other bytes per number", (_SPREAD,), node(spread=395)),
+    ("copies on every card", (_SPREAD,), node(spread=24)),
+    ("rounded up", (_SPREAD,), node(spread=198)),
+    ("no copies", (_COPIED,), node(copied=197)),
+    ("copies, weights forgotten", (_COPIED,), node(copied=61)),
+    ("copies, overhead forgotten", (_COPIED,), node(copied=29)),
+    ("no overhead at all", (_SPREAD, _COPIED), node(overhead_gb=0, spread=232, copied=29)),
+    ("4 bytes per number", (_SPREAD, _COPIED), node(bytes_per_number=4, spread=98, copied=12)),
+    ("price of one card", (_USD,), node(usd_per_million=[1.606, 0.536])),
+    ("rate of one card", (_USD,), node(usd_per_million=[102.8, 34.3])),
+    ("price per second", (_USD,), node(usd_per_million=[46_247, 15_429])),
+    ("rate of each user", (_USD,), node(usd_per_million=[102.77, 274.3])),
+    ("dollars per token", (_USD,), node(usd_per_million=[12.85e-6, 4.29e-6])),
+    ("no date", (_USD,), node(price_date="last week")),
+    ("price of the whole node", (_USD,), node(usd_per_card_hour=27.6)),
+    ("free", (_USD,), node(usd_per_card_hour=0, usd_per_million=[0, 0])),
 ]
 RIGHT = next(cell.text for cell in find_lab("memory").marked if cell.name == "scaling")
 SCALING = [
@@ -188,37 +208,42 @@ SCALING = [
     ("read off the names", (_DEPTH,), '"params_ratio": 55', '"params_ratio": 53.3'),
     ("percent", (_RATIOS,), '"Qwen3-0.6B": 3.15', '"Qwen3-0.6B": 315'),
     ("weights over cache", (_RATIOS,), '"Qwen3-0.6B": 3.15', '"Qwen3-0.6B": 0.317'),
-    ("4-byte weights", (_RATIOS,), '"Qwen3-8B": 0.295', '"Qwen3-8B": 0.1475'),
+    ("4-byte weights", (_RATIOS,), '"Qwen3-32B": 0.131', '"Qwen3-32B": 0.0655'),
+    ("growth of the hybrid forgotten", (_CROSSING,), '"crossing": 1056', '"crossing": 792'),
+    ("the hybrid against itself", (_CROSSING,), '"crossing": 1056', '"crossing": 3168'),
+    ("the state of one layer", (_CROSSING,), '"crossing": 1056', '"crossing": 29.3'),
+    ("no crossing", (_CROSSING,), '"crossing": 1056', '"crossing": 0'),
 ]
 
 MUTANTS = {
-    "training_and_generation": TRAINING,
+    "training": TRAINING,
     "largest_on_80_gb": LARGEST,
     "longest_on_l40s": LONGEST,
     "kv_table": TABLE,
-    "one_cell": ONE_CELL,
+    "peaks": PEAKS,
+    "node": NODE,
     "scaling": [(title, by, RIGHT.replace(old, new)) for title, by, old, new in SCALING],
 }
 
 
-_OWN = 'kv_bytes_per_token(ModelShape.of("Qwen/Qwen3-8B"))'
-
-
-def _scaling(slope: float, params: float, cache: float, ratios: tuple[float, ...]) -> str:
+def _scaling(
+    slope: float, params: float, cache: float, ratios: tuple[float, ...], crossing: float
+) -> str:
     answer = {
         "batch_slope": slope,
         "params_ratio": params,
         "kv_ratio": cache,
-        "kv_over_weights": dict(zip(FAMILY, ratios, strict=True)),
+        "kv_over_weights": dict(zip((FAMILY[0], FAMILY[-1]), ratios, strict=True)),
+        "crossing": crossing,
     }
     return f"scaling = {answer!r}"
 
 
 VARIANTS = {
-    "training_and_generation": {
-        "floats": training((2.0, 2.0, 4.0, 4.0, 4.0), ratio=6.0),
-        "per_token computed": training(per_token="X").replace("'X'", "2 * 36 * 8 * 128 * 2"),
-        "own function": training(per_token="X").replace("'X'", _OWN),
+    "training": {
+        "floats": training((2.0, 2.0, 4.0, 4.0, 4.0), gb=488.514),
+        "three digits": training(gb=489),
+        "computed": training(gb="X").replace("'X'", "16 * 30_532_122_624 / 1e9"),
     },
     "largest_on_80_gb": {
         "decimal, nothing else alive": largest("GB", 0, 40),
@@ -253,16 +278,27 @@ VARIANTS = {
         .replace("]", ")")
         .replace(".0", ""),
     },
-    "one_cell": {
-        "another row, batch 4": one_cell(n_layers=36, batch_size=4).replace("32B", "4B"),
-        "32,000 tokens and the hub's name": one_cell(n_tokens=32_000).replace(
-            "Qwen3", "Qwen/Qwen3"
+    "peaks": {
+        "the row of 16,384 alone": peaks(106_864, 83.1, 56.86),
+        "three vectors and four, computed": peaks(106_496, 83.0, 56.9),
+        "computed to the byte": peaks(107_040.0, 83.1417, 56.8654),
+    },
+    "node": {
+        "FP8 cache, another price": node(
+            bytes_per_number=1,
+            spread=395,
+            copied=49,
+            usd_per_card_hour=6.31,
+            price_date="2026-11-02",
+            usd_per_million=(23.5, 7.84),
         ),
-        "the product with three digits": one_cell(n_bytes=8.59e9),
-        "floats": one_cell(n_layers=64.0),
+        "a larger overhead, arrays": node(overhead_gb=20.0, spread=162, copied=20).replace(
+            "[13.1, 535.0]", "__import__('numpy').array([13, 535])"
+        ),
+        "one GB": node(overhead_gb=1, spread=228, copied=28),
     },
     "scaling": {
-        "three digits": _scaling(1.0, 54.97, 2.286, (3.153, 1.092, 0.6006, 0.2950, 0.1818, 0.1311)),
-        "two digits": _scaling(1, 55, 2.3, (3.2, 1.1, 0.6, 0.29, 0.18, 0.13)),
+        "three digits": _scaling(1.0, 54.97, 2.286, (3.153, 0.1311), 1057),
+        "two digits": _scaling(1, 55, 2.3, (3.2, 0.13), 1056.0),
     },
 }

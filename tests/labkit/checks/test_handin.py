@@ -49,16 +49,16 @@ def test_another_lab_s_file_and_a_file_that_is_none(tmp_path, notebook):
 
 
 def test_a_deleted_cell(tmp_path, notebook):
-    notebook["cells"].remove(cell_called(notebook, "weight_bytes"))
-    assert "The cell `weight_bytes` is gone." in str(ready(tmp_path, notebook))
+    notebook["cells"].remove(cell_called(notebook, "largest_model"))
+    assert "The cell `largest_model` is gone." in str(ready(tmp_path, notebook))
 
 
 def test_a_change_that_was_not_saved(tmp_path, notebook):
     ran = [cell["source"] for cell in notebook["cells"]]
     assert ready(tmp_path, notebook, ran=ran).problems == ()
-    cell_called(notebook, "weight_bytes")["source"] += "\n# an older version"
+    cell_called(notebook, "largest_model")["source"] += "\n# an older version"
     found = ready(tmp_path, notebook, ran=ran)
-    assert "another version than the one you ran, of `weight_bytes`" in str(found)
+    assert "another version than the one you ran, of `largest_model`" in str(found)
 
 
 def test_a_student_id_that_is_missing(tmp_path):
@@ -76,14 +76,14 @@ def test_a_student_id_that_is_missing(tmp_path):
 
 
 def test_a_name_from_a_cell_that_was_deleted(tmp_path, notebook):
-    cell = cell_called(notebook, "weight_bytes")
-    cell["source"] = "def weight_bytes(n_params, bytes_per_param=2):\n    return helper(n_params)"
-    assert "`weight_bytes` uses `helper`, which no cell" in str(ready(tmp_path, notebook))
+    cell = cell_called(notebook, "largest_model")
+    cell["source"] = "def largest_model(vram_bytes):\n    return helper(vram_bytes)"
+    assert "`largest_model` uses `helper`, which no cell" in str(ready(tmp_path, notebook))
 
 
 def test_an_answer_that_a_cell_of_ones_own_defines_again(tmp_path, notebook):
-    notebook["cells"].append(code_cell("for weight_bytes in range(3):\n    pass"))
-    assert "defines `weight_bytes` again" in str(ready(tmp_path, notebook))
+    notebook["cells"].append(code_cell("for largest_model in range(3):\n    pass"))
+    assert "defines `largest_model` again" in str(ready(tmp_path, notebook))
 
 
 def test_cells_that_fail_after_a_restart(tmp_path, notebook):

@@ -15,7 +15,7 @@ from labkit.checks.notebook import Checker
 from labkit.checks.outline import lab_name
 
 LAB = "memory"
-DEFINED = "def weight_bytes(n_params, bytes_per_param=2):\n    return n_params * bytes_per_param"
+DEFINED = "def largest_model(vram_bytes):\n    return vram_bytes // 2"
 
 
 def write_notebook(folder, *sources):
@@ -24,7 +24,7 @@ def write_notebook(folder, *sources):
     (folder / "mine.ipynb").write_text(json.dumps(fields))
 
 
-def said_of(namespace, exercise="weight_bytes", failed=()):
+def said_of(namespace, exercise="largest_model", failed=()):
     check = Checker(LAB, namespace)
     check._watch = SimpleNamespace(failed=dict(failed), waiting={})
     return str(check(exercise, points=1))
@@ -32,21 +32,21 @@ def said_of(namespace, exercise="weight_bytes", failed=()):
 
 def test_after_a_restart_a_check_says_which_cell_to_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert "Run the cell of `weight_bytes` first." in said_of({})  # a front end without files
+    assert "Run the cell of `largest_model` first." in said_of({})  # a front end without files
     write_notebook(tmp_path, DEFINED)
-    assert "Run the cell of `weight_bytes` first." in said_of({})
+    assert "Run the cell of `largest_model` first." in said_of({})
 
 
 def test_a_name_that_no_cell_of_the_file_defines_is_called_so(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_notebook(tmp_path, "def weights_bytes(n): return n")
-    assert "the notebook does not define weight_bytes." in said_of({})
+    assert "the notebook does not define largest_model." in said_of({})
 
 
 def test_a_cell_that_failed_and_defines_nothing_is_named_with_its_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = said_of({}, failed={"weight_bytes": "NameError: name 'x' is not defined"})
-    assert "The cell of `weight_bytes` ended in NameError: name 'x' is not defined." in text
+    text = said_of({}, failed={"largest_model": "NameError: name 'x' is not defined"})
+    assert "The cell of `largest_model` ended in NameError: name 'x' is not defined." in text
     assert "version before" not in text
 
 
@@ -83,17 +83,17 @@ def test_what_is_open_in_an_answer_is_named_by_its_key(answer, said):
 
 
 def test_what_a_library_cannot_do_is_an_error_and_no_unwritten_part():
-    def asks(n_params, bytes_per_param=2):
+    def asks(*sizes):
         import torch
 
-        return torch.nn.Module()(n_params)
+        return torch.nn.Module()(sizes)
 
-    def waits(n_params, bytes_per_param=2):
+    def waits(*sizes):
         raise NotImplementedError
 
-    text = said_of({"weight_bytes": asks})
+    text = said_of({"largest_model": asks})
     assert "your code raised NotImplementedError: Module [Module] is missing" in text
-    assert "not written yet." in said_of({"weight_bytes": waits})
+    assert "not written yet." in said_of({"largest_model": waits})
 
 
 USES_OF_A_STAND_IN = {

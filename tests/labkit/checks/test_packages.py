@@ -107,7 +107,7 @@ def ready(tmp_path, notebook):
 
 def test_the_hand_in_check_names_an_import_that_fails_when_graded(tmp_path):
     notebook = solved_notebook(LAB)
-    cell_called(notebook, "weight_bytes")["source"] += "\nimport seaborn"
+    cell_called(notebook, "largest_model")["source"] += "\nimport seaborn"
     notebook["cells"].append(code_cell("import mem\nimport jaxtyping"))
     (tmp_path / "mem.py").touch()
     (problem,) = ready(tmp_path, notebook).problems
@@ -117,7 +117,7 @@ def test_the_hand_in_check_names_an_import_that_fails_when_graded(tmp_path):
 
 def test_the_hand_in_check_names_what_an_older_python_does_not_have(tmp_path):
     notebook = solved_notebook(LAB)
-    cell_called(notebook, "weight_bytes")["source"] += "\nfrom itertools import batched"
+    cell_called(notebook, "largest_model")["source"] += "\nfrom itertools import batched"
     assert ready(tmp_path, notebook).problems == (
         "A cell uses `itertools.batched`, which Python 3.11 does not have. The grader may run that "
         "version, so write this cell without it.",

@@ -6,32 +6,32 @@ from labkit import kv_cache, memory
 from labkit.checks.replay import N_FIRST, N_LAST, replay
 from labkit.checks.tables import call
 from labkit.labs.kv_cache.checks.arena import ArenaCase
-from labkit.labs.memory.checks.products import weight_bytes
+from labkit.labs.memory.checks.inverse import largest_model
 
-CHECK = "every_parameter_takes_its_bytes"
-[CASE] = weight_bytes.hidden({CHECK: [call(1000, 2)]}, memory.weight_bytes)
+CHECK = "weights_fill_what_the_overhead_leaves"
+[CASE] = largest_model.hidden({CHECK: [call(4000, 0)]}, memory.largest_model)
 
 
 def test_a_case_is_played_and_each_call_is_shown(capsys):
-    calls = replay("memory", CHECK, CASE, {"weight_bytes": lambda n, width: 8 * n * width})
+    calls = replay("memory", CHECK, CASE, {"largest_model": lambda vram, overhead: 4 * vram})
     out = capsys.readouterr().out
-    assert calls[0].args + tuple(calls[0].kwargs.values()) == (1000, 2)
+    assert calls[0].args + tuple(calls[0].kwargs.values()) == (4000, 0)
     assert calls[0].result == 16000
-    assert "weight_bytes(1000, 2) -> 16000" in out
+    assert "largest_model(4000, 0) -> 16000" in out
     assert "failed:" in out
     assert "expected 2,000, got 16,000" in out
 
 
 def test_what_the_code_raises_is_shown_with_the_call(capsys):
-    def weight_bytes(n, width):
+    def largest_model(n, overhead):
         raise KeyError(n)
 
-    replay("memory", CHECK, CASE, {"weight_bytes": weight_bytes})
-    assert "weight_bytes(1000, 2) -> raised KeyError: 1000" in capsys.readouterr().out
+    replay("memory", CHECK, CASE, {"largest_model": largest_model})
+    assert "largest_model(4000, 0) -> raised KeyError: 4000" in capsys.readouterr().out
 
 
 def test_a_right_answer_passes(capsys):
-    replay("memory", CHECK, CASE, {"weight_bytes": memory.weight_bytes})
+    replay("memory", CHECK, CASE, {"largest_model": memory.largest_model})
     assert "passed:" in capsys.readouterr().out
 
 

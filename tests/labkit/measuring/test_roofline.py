@@ -12,9 +12,9 @@ from labkit.measuring.roofline import (
     pass_floor,
     ridge_point,
 )
-from labkit.memory import kv_cache_bytes, weight_bytes
 from labkit.models.facts import gpus, models
 from labkit.models.shapes import ModelShape
+from labkit.models.sizes import kv_bytes_per_token, weight_bytes
 from labkit.models.tiny import KIT_MODELS
 from labkit.zoo import shape
 
@@ -51,7 +51,7 @@ def test_tied_embeddings_are_read_as_the_output_head():
 def test_a_step_reads_the_live_tokens_of_every_sequence():
     work, model = ModelWork.of("Qwen/Qwen3-14B"), ModelShape.of("Qwen/Qwen3-14B")
     cache = work.moved_bytes(1000, 8, 2) - work.moved_bytes(0, 8, 2)
-    assert cache == kv_cache_bytes(model, 1000, 8, 2)
+    assert cache == 8000 * kv_bytes_per_token(model, 2)
 
 
 def test_layers_with_a_window_read_no_more_than_it():

@@ -21,7 +21,7 @@ from labkit.labs.batching.workload import (
     poisson,
 )
 from labkit.measuring.roofline import ModelWork, Roofline
-from labkit.memory import kv_bytes_per_token
+from labkit.models.sizes import kv_bytes_per_token
 
 
 class Loop:

@@ -7,7 +7,7 @@ from labkit.labs.cache_benchmark import figures as cache_figures
 from labkit.labs.cache_benchmark import widget as cache_widget
 from labkit.measuring.plots import CourseFigure
 from labkit.measuring.records import recorded_results
-from labkit.memory import kv_bytes_per_token
+from labkit.models.sizes import kv_bytes_per_token
 
 
 def every_figure() -> Iterator[tuple[str, CourseFigure]]:

@@ -10,8 +10,8 @@ from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check
 from labkit.kv_cache import tokens_processed
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
-from labkit.memory import kv_bytes_per_token, weight_bytes
 from labkit.models.facts import gpus
+from labkit.models.sizes import kv_bytes_per_token, weight_bytes
 
 WORK = ModelWork.of("meta-llama/Llama-3.2-1B")
 SIZES = st.integers(1, 60)

@@ -14,7 +14,7 @@ from labkit.labs.cache_benchmark import figures as cache_figures
 from labkit.labs.cache_benchmark import widget as cache_widget
 from labkit.labs.cache_benchmark.records import curve, predicted_curve, settings_of
 from labkit.measuring.records import recorded_results
-from labkit.memory import kv_bytes_per_token
+from labkit.models.sizes import kv_bytes_per_token
 
 
 @pytest.fixture(scope="module")

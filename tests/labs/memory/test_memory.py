@@ -12,17 +12,18 @@ from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import read_lab, solved_text
 from autograder.builder.wheel import student_files
 from autograder.labs import cases_of
-from autograder.labs.memory.cases import KEYS, RECIPE
+from autograder.labs.memory.cases import KEYS
 from autograder.places import SOURCES
 from labkit import memory
 from labkit.bridge.local import local_student
 from labkit.checks.core import checks_of, open_cases_of, play_check, share_of_points
 from labkit.labs.memory.checks import fit as memory_fit
 from labkit.labs.memory.checks import fit_slips
-from labkit.models import facts
+from labkit.models import facts, sizes
+from labkit.models.configs import ModelConfig
 from labkit.models.shapes import ModelShape
 from tests.known import mutants_of, variants_of
-from tests.known.memory.answers import largest, longest, table, training
+from tests.known.memory.answers import largest, longest, node, table
 
 FAMILY = ["Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B"]
 CHECKS, OPEN_CASES = checks_of("memory"), open_cases_of("memory")
@@ -32,16 +33,16 @@ small = st.integers(min_value=1, max_value=500)
 
 
 @st.composite
-def shapes(draw):
+def configs(draw):
+    """Configs whose layers are all full."""
     n_kv_heads = draw(st.integers(1, 16))
-    return ModelShape(
-        "drawn",
-        n_params=draw(counts),
-        n_layers=draw(small),
-        n_heads=n_kv_heads * draw(st.integers(1, 16)),
-        n_kv_heads=n_kv_heads,
+    return ModelConfig(
+        num_hidden_layers=draw(st.integers(1, 50)),
+        hidden_size=draw(st.integers(1, 20_000)),
+        intermediate_size=draw(st.integers(1, 50_000)),
+        num_attention_heads=n_kv_heads * draw(st.integers(1, 16)),
+        num_key_value_heads=n_kv_heads,
         head_dim=draw(st.integers(1, 512)),
-        d_model=draw(st.integers(1, 20_000)),
         vocab_size=draw(st.integers(1, 300_000)),
     )
 
@@ -84,7 +85,8 @@ def passed(namespace, exercise, cases=None):
     ],
 )
 def test_bytes_per_token_of_known_models(model, expected):
-    assert memory.kv_bytes_per_token(ModelShape.of(model)) == expected
+    assert memory.kv_cache_bytes(ModelConfig.of(model), 1) == expected
+    assert sizes.kv_bytes_per_token(ModelShape.of(model)) == expected
 
 
 @pytest.mark.parametrize(
@@ -105,9 +107,8 @@ def test_bytes_per_token_of_known_models(model, expected):
     ],
 )
 def test_twelve_readings_of_the_longest_sequence(reading, n_params, expected):
-    token_bytes = memory.kv_bytes_per_token(ModelShape.of("Qwen/Qwen3-14B"))
-    model_bytes = memory.weight_bytes(n_params)
-    assert memory.longest_sequence(reading, model_bytes, token_bytes, batch_size=8) == expected
+    token_bytes = memory.kv_cache_bytes(ModelConfig.of("Qwen/Qwen3-14B"), 1)
+    assert memory.longest_sequence(reading, 2 * n_params, token_bytes, batch_size=8) == expected
 
 
 def test_readings_of_a_card_are_the_table_s():
@@ -179,16 +180,16 @@ def test_the_table_agrees_with_the_model_that_transformers_builds(name):
 
 @given(counts, st.integers(1, 8))
 def test_weights_and_their_inverse_round_trip(n_params, width):
-    n_bytes = memory.weight_bytes(n_params, width)
+    n_bytes = n_params * width
     assert memory.largest_model(n_bytes, bytes_per_param=width) == n_params
     assert memory.largest_model(n_bytes + width - 1, bytes_per_param=width) == n_params
     assert memory.largest_model(n_bytes - 1, bytes_per_param=width) == n_params - 1
 
 
-@given(shapes(), st.integers(0, 10**9), small, counts, counts)
-def test_cache_and_its_inverse_round_trip(shape, n_tokens, batch_size, model, overhead):
-    cache = memory.kv_cache_bytes(shape, n_tokens, batch_size)
-    token = memory.kv_bytes_per_token(shape)
+@given(configs(), st.integers(0, 10**9), small, counts, counts)
+def test_cache_and_its_inverse_round_trip(config, n_tokens, batch_size, model, overhead):
+    cache = memory.kv_cache_bytes(config, n_tokens, batch_size)
+    token = memory.kv_cache_bytes(config, 1)
     card = model + overhead + cache
     options = {"batch_size": batch_size, "overhead_bytes": overhead}
     assert memory.longest_sequence(card, model, token, **options) == n_tokens
@@ -197,10 +198,10 @@ def test_cache_and_its_inverse_round_trip(shape, n_tokens, batch_size, model, ov
     assert memory.longest_sequence(one_more, model, token, **options) == n_tokens + 1
 
 
-@given(shapes(), st.integers(0, 10**9), st.integers(0, 10**9), small, st.integers(1, 8))
-def test_the_cache_is_linear_in_tokens_batch_and_width(shape, first, second, batch_size, width):
+@given(configs(), st.integers(0, 10**9), st.integers(0, 10**9), small, st.integers(1, 8))
+def test_the_cache_is_linear_in_tokens_batch_and_width(config, first, second, batch_size, width):
     def cache(n_tokens, batch=1, per_number=width):
-        return memory.kv_cache_bytes(shape, n_tokens, batch, per_number)
+        return memory.kv_cache_bytes(config, n_tokens, batch, per_number)
 
     assert cache(first + second) == cache(first) + cache(second)
     assert cache(first, batch_size) == batch_size * cache(first)
@@ -214,18 +215,6 @@ def test_longer_sequences_never_need_less(card, model, token, batch_size, more):
     assert memory.longest_sequence(card + more, model, token, batch_size) >= fits
     assert memory.longest_sequence(card, model + more, token, batch_size) <= fits
     assert memory.longest_sequence(card, model, token, batch_size + more) <= fits
-
-
-@given(counts, st.dictionaries(st.text(max_size=9), st.integers(0, 8)))
-def test_training_keeps_the_sum_of_its_recipe(n_params, recipe):
-    apart = sum(memory.weight_bytes(n_params, width) for width in recipe.values())
-    assert memory.training_bytes(n_params, recipe) == apart
-
-
-def test_mixed_precision_adam_is_sixteen_bytes_of_which_twelve_are_the_optimizer_s():
-    assert memory.training_bytes(1, RECIPE) == 16
-    state = {name: RECIPE[name] for name in ("master_weights", "first_moment")}
-    assert memory.training_bytes(1, state) + RECIPE["second_moment"] == 12
 
 
 @pytest.mark.parametrize("exercise", CHECKS)
@@ -368,7 +357,7 @@ def test_numpy_and_torch_numbers_are_numbers(solved):
 
 
 def test_the_numbers_of_known_mistakes_are_far_from_right_ones():
-    token_bytes = memory.kv_bytes_per_token(ModelShape.of(memory_fit.FOURTEEN))
+    token_bytes = memory.kv_cache_bytes(ModelConfig.of(memory_fit.FOURTEEN), 1)
     for reading in facts.VRAM_READINGS:
         totals = facts.vram_readings("L40S")[reading]
         for n_params in memory_fit.PARAMETER_COUNTS.values():
@@ -413,7 +402,7 @@ def test_gib_called_gb_is_noted_and_costs_nothing(solved):
 
 
 def test_open_answers_are_held_against_the_student_s_own_functions(solved):
-    own = {"kv_bytes_per_token": lambda shape, bytes_per_number=2: 1000}
+    own = {"kv_cache_bytes": lambda config, *sizes: 1000}
     found = findings(solved | own, "longest_on_l40s", OPEN_CASES["longest_on_l40s"])
     finding = found["tokens_follow_from_the_stated_conventions"]
     assert "does not follow from the bytes of the card" in finding.message
@@ -425,16 +414,13 @@ def test_open_answers_are_held_against_the_student_s_own_functions(solved):
 def test_a_missing_factor_costs_nothing_where_the_function_is_used(solved):
     """Answers from the student's functions are judged by these, hidden and in the notebook."""
     namespace = dict(solved)
-    right = namespace["kv_bytes_per_token"]
-    namespace["kv_bytes_per_token"] = lambda *args: right(*args) // 2  # kv_cache_bytes calls it
-    for cell in LAB.exercises:
-        if cell.name == "kv_cache_bytes":
-            exec(solved_text(cell), namespace)
+    right = namespace["kv_cache_bytes"]
+    namespace["kv_cache_bytes"] = lambda *args: right(*args) // 2
     halves = (1.75, 1.75, 2.25, 2.25, 2.5, 4.0)
     for exercise, text in {
         "kv_table": table(halves),
         "longest_on_l40s": longest("driver", "exact", 28_640),
-        "training_and_generation": training(per_token=147_456 // 2),
+        "node": node(spread=395, copied=49),
     }.items():
         exec(text, namespace)
         for cases in (None, OPEN_CASES[exercise]):

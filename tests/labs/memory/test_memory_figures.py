@@ -7,18 +7,24 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import pytest
 
-from labkit.labs.memory.figures import kv_growth, vram_bar
+from labkit.labs.memory.figures import (
+    MODELS_OF_SEVEN_YEARS,
+    caches_by_year,
+    kv_growth,
+    vram_bar,
+)
 from labkit.measuring import plots
 from labkit.memory import kv_cache_bytes
-from labkit.models.shapes import ModelShape
+from labkit.models.configs import ModelConfig
 
-SHAPES = [ModelShape.of(f"Qwen/Qwen3-{size}") for size in ("0.6B", "1.7B", "4B", "32B")]
+NAMES = [f"Qwen/Qwen3-{size}" for size in ("0.6B", "1.7B", "4B", "32B")]
+CONFIGS = {name: ModelConfig.of(name) for name in NAMES}
 CARDS = {"small": 24 * 10**9, "large": 80 * 10**9}
 
 
 @pytest.fixture
 def growth():
-    return kv_growth(SHAPES, kv_cache_bytes, CARDS, batch_size=4)
+    return kv_growth(CONFIGS, kv_cache_bytes, CARDS, batch_size=4)
 
 
 def lines_of(axes):
@@ -33,7 +39,7 @@ def test_models_with_equal_caches_share_a_line(growth):
 def test_the_lines_are_the_function_s_values(growth):
     x, y = lines_of(growth.axes[0])["Qwen3-4B"].get_data()
     assert [value * 1e9 for value in y] == pytest.approx(
-        [kv_cache_bytes(SHAPES[2], n_tokens, 4) for n_tokens in x]
+        [kv_cache_bytes(CONFIGS[NAMES[2]], n_tokens, 4) for n_tokens in x]
     )
 
 
@@ -42,6 +48,17 @@ def test_one_pair_of_axes_is_linear_and_one_logarithmic(growth):
     linear, log = ({text.get_text() for text in axes.texts} for axes in growth.axes)
     assert linear == set(CARDS)
     assert log == {*CARDS, *lines_of(growth.axes[1])}  # at the ends of the lines
+
+
+def test_the_points_of_seven_years_are_the_function_s_values_and_each_has_a_name():
+    figure = caches_by_year(kv_cache_bytes, MODELS_OF_SEVEN_YEARS)
+    [axes] = figure.axes
+    drawn = {y for line in axes.lines for y in line.get_ydata()}
+    for name in MODELS_OF_SEVEN_YEARS:
+        per_token = kv_cache_bytes(ModelConfig.of(name), 32_768) / 32_768
+        assert any(y == pytest.approx(per_token / 1e3) for y in drawn), name
+    named = [text.get_text().rpartition(" ")[0] for text in axes.texts]
+    assert named == [name.rpartition("/")[2] for name in MODELS_OF_SEVEN_YEARS]
 
 
 def bar_parts(figure):

@@ -1,11 +1,13 @@
 """Hidden cases of lab 1: fresh numbers for the functions, the right functions for the answers."""
 
 import random
+from collections.abc import Sequence
+from typing import Any
 
 from labkit import memory
 from labkit.checks.answers import AnswerCase
-from labkit.checks.tables import Call, Made, call
-from labkit.labs.memory.checks.products import shape_of
+from labkit.checks.tables import Call, Made, call, made
+from labkit.models.configs import KINDS, ModelConfig
 
 Calls = dict[str, list[Call]]
 RECIPE = {
@@ -16,12 +18,13 @@ RECIPE = {
     "second_moment": 4,
 }
 KEYS = {
-    "training_and_generation": RECIPE,
+    "training": RECIPE,
     "largest_on_80_gb": None,
     "longest_on_l40s": None,
     "kv_table": None,
-    "one_cell": {"k_and_v": 2, "bytes_per_number": 2},
     "scaling": None,
+    "peaks": None,
+    "node": None,
 }
 
 
@@ -33,84 +36,132 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
 def hidden_calls(rng: random.Random) -> dict[str, Calls]:
     """The calls of one run, by function and claim."""
     return {
-        "weight_bytes": _weights(rng),
-        "training_bytes": _recipes(rng),
-        "kv_bytes_per_token": _tokens(rng),
+        "n_params": _counts(rng),
         "kv_cache_bytes": _caches(rng),
         "largest_model": _largest(rng),
         "longest_sequence": _longest(rng),
     }
 
 
-def _weights(rng: random.Random) -> Calls:
-    counts = [call(rng.randrange(10**8, 10**11), width) for width in (1, 2, 4, 8)]
-    return {
-        "every_parameter_takes_its_bytes": [*counts, call(0, 2), call(rng.randrange(10**6))],
-        "large_counts_stay_exact": [
-            call(2**53 + 2 * rng.randrange(1, 10**6) + 1, 2),
+def _counts(rng: random.Random) -> Calls:
+    plain, tied, normed = (_config(rng) for _ in range(3))
+    experts, first, shared = (_config(rng) | _experts(rng) for _ in range(3))
+    one = experts | {"num_experts_per_tok": 1}
+    every = _config(rng) | _experts(rng)
+    every["num_experts_per_tok"] = every["num_experts"]
+    n_dense = rng.randrange(1, first["num_hidden_layers"])
+    both = {"n_shared_experts": rng.randrange(2, 5), "first_k_dense_replace": 2}
+    odd = plain | {"num_key_value_heads": plain["num_attention_heads"], "num_hidden_layers": 1}
+    other = {"layer_types": [*["full_attention"] * (plain["num_hidden_layers"] - 1)]}
+    window = {"layer_types": [*other["layer_types"], "sliding_attention"], "sliding_window": 7}
+    latent = {"kv_lora_rank": 8, "qk_rope_head_dim": 4}
+    groups = {
+        "counts_every_matrix_of_a_dense_model": [plain, odd, plain | window],
+        "a_tied_head_counts_once": [tied | {"tie_word_embeddings": True}],
+        "norms_of_heads_and_biases_count": [
+            normed | {"qk_norm": True},
+            normed | {"attention_bias": True},
+            normed | {"qk_norm": True, "attention_bias": True},
         ],
+        "all_experts_are_stored_and_few_are_used": [experts, one, every],
+        "first_layers_are_dense_and_some_experts_are_shared": [
+            first | {"first_k_dense_replace": n_dense},
+            first | {"first_k_dense_replace": first["num_hidden_layers"]},
+            shared | {"n_shared_experts": 1},
+            shared | both,
+        ],
+        "refuses_layers_with_other_projections": [
+            plain | {"layer_types": [*other["layer_types"], "latent_attention"]} | latent,
+            plain | {"layer_types": ["linear_attention", *other["layer_types"]], "state_bytes": 9},
+        ],
+    }
+    return {
+        name: [call(made(ModelConfig, **fields)) for fields in some]
+        for name, some in groups.items()
     }
 
 
-def _recipes(rng: random.Random) -> Calls:
-    adam = dict(RECIPE)
-    others = {"adapter": 1, f"state_{rng.randrange(100)}": 2, "base_weights": 8}
-    many = others | {f"part_{i}": i % 3 for i in range(6)}
-    n_params = rng.randrange(10**6, 10**10)
-    recipes = [adam, adam | {"first_moment": 1, "second_moment": 1}]
-    wider = {name: width + 8 for name, width in adam.items()}
+def _config(rng: random.Random) -> dict[str, Any]:
+    """The fields of a dense model whose heads are not hidden_size / num_attention_heads wide."""
+    n_kv_heads = rng.choice([2, 3, 5])
+    n_heads = n_kv_heads * rng.choice([2, 3, 4])
+    head_dim = rng.choice([6, 10, 14])
     return {
-        "adds_up_all_that_adam_keeps": [call(n_params, recipe) for recipe in recipes],
-        "reads_any_recipe": [
-            call(n_params, {"weights": 4, "gradients": 2, "momentum": 1}),
-            *(call(n_params, recipe) for recipe in (others, many, {})),
-        ],
-        "leaves_the_recipe_as_it_was": [call(n_params, recipe) for recipe in (adam, wider)],
+        "num_hidden_layers": rng.randrange(4, 9),
+        "hidden_size": n_heads * (head_dim + rng.choice([-1, 2, 5])),
+        "intermediate_size": rng.randrange(100, 300),
+        "num_attention_heads": n_heads,
+        "num_key_value_heads": n_kv_heads,
+        "head_dim": head_dim,
+        "vocab_size": rng.randrange(301, 999),
     }
 
 
-def _tokens(rng: random.Random) -> Calls:
-    shared = _shape(rng, group_size=8, widen=1)
-    wide, narrow = (_shape(rng, group_size=1, widen=widen) for widen in (2, 0.5))
-    odd = _shape(rng, group_size=rng.choice([3, 5, 7]), widen=1)
-    one = shape_of("one layer, one KV head", 1, 6, 1, 64, 384)
+def _experts(rng: random.Random) -> dict[str, int]:
     return {
-        "counts_the_heads_that_are_stored": [call(shared), call(odd), call(one)],
-        "takes_the_width_of_a_head_as_given": [call(wide), call(narrow)],
-        "cached_numbers_may_be_narrower_or_wider": [call(shared, width) for width in (1, 4, 8)],
+        "num_experts": rng.randrange(6, 20),
+        "num_experts_per_tok": rng.randrange(2, 6),
+        "moe_intermediate_size": rng.randrange(11, 60),
     }
 
 
 def _caches(rng: random.Random) -> Calls:
-    calls: Calls = {}
-    for _ in range(2):
-        shape = _shape(rng, group_size=rng.choice([1, 4]), widen=1)
-        n, batch_size = rng.randrange(50, 5000), rng.randrange(3, 40)
-        of_shape = {
-            "one_token_is_the_unit": [call(shape, 1)],
-            "grows_with_every_token": [call(shape, n), call(shape, 0), call(shape, 0, batch_size)],
-            "every_sequence_keeps_its_own": [
-                call(shape, n, batch_size=batch_size),
-                call(shape, n, batch_size=batch_size, bytes_per_number=4),
-            ],
-            "hands_the_width_on": [
-                *(call(shape, n, bytes_per_number=width) for width in (1, 4)),
-                call(shape, n, batch_size, bytes_per_number=4),
-            ],
-        }
-        for name, some in of_shape.items():
-            calls.setdefault(name, []).extend(some)
-    return calls
-
-
-def _shape(rng: random.Random, group_size: int, widen: float) -> Made:
-    """A shape whose heads are `widen` times as wide as d_model / n_heads."""
-    n_kv_heads, head_dim = rng.choice([3, 5, 6, 9]), rng.choice([64, 96, 160])
-    n_heads = n_kv_heads * group_size
-    d_model = int(n_heads * head_dim / widen)
-    return shape_of(
-        "a made-up shape", rng.randrange(10, 90), n_heads, n_kv_heads, head_dim, d_model
+    fields, sizes = _config(rng), _sizes(rng)
+    n, batch_size, window = rng.randrange(200, 5000), rng.randrange(3, 40), sizes["sliding_window"]
+    few = rng.randrange(2, window - 1)
+    full, sliding, latent, linear = (
+        _layered(fields, sizes, [kind] * rng.randrange(2, 7)) for kind in KINDS
     )
+    mixed = [
+        _layered(fields, sizes, rng.sample([*KINDS, *some], 4 + len(some)))
+        for some in ((KINDS[0],), (KINDS[1], KINDS[3]))
+    ]
+    last = _layered(fields, sizes, [KINDS[0]] * 3 + [KINDS[1]])
+    same = _layered(
+        fields | {"num_attention_heads": fields["num_key_value_heads"]}, sizes, KINDS[:1]
+    )
+    return {
+        "full_layers_store_a_key_and_a_value_per_kv_head": [
+            call(full, n), call(full, 1), call(same, n), call(full, 0),
+        ],
+        "a_window_keeps_its_last_tokens": [
+            call(sliding, each) for each in (few, window - 1, window, window + 1, n)
+        ],
+        "a_latent_is_one_vector_per_token": [call(latent, n), call(latent, 1)],
+        "a_linear_layer_keeps_one_state": [
+            call(linear, n),
+            call(linear, 1),
+            call(linear, 0),
+            call(linear, n, bytes_per_number=0.5),
+        ],
+        "each_layer_counts_by_its_own_kind": [
+            *(call(each, n) for each in (*mixed, last)),
+            call(mixed[0], few),
+        ],
+        "every_sequence_has_its_own": [
+            call(full, n, batch_size=batch_size),
+            call(linear, n, batch_size=batch_size),
+            call(latent, n, batch_size=batch_size, bytes_per_number=1),
+        ],
+        "numbers_may_be_wider_or_narrower": [
+            *(call(full, n, bytes_per_number=width) for width in (4, 1, 0.5)),
+            call(latent, n, batch_size, bytes_per_number=0.5),
+        ],
+    }  # fmt: skip
+
+
+def _sizes(rng: random.Random) -> dict[str, int]:
+    return {
+        "sliding_window": rng.randrange(20, 90),
+        "kv_lora_rank": 2 * rng.randrange(20, 60),
+        "qk_rope_head_dim": 2 * rng.randrange(4, 16),
+        "state_bytes": rng.randrange(10_000, 99_999),
+    }
+
+
+def _layered(fields: dict[str, Any], sizes: dict[str, int], kinds: Sequence[str]) -> Made:
+    layers = {"num_hidden_layers": len(kinds), "layer_types": list(kinds)}
+    return made(ModelConfig, **(fields | sizes | layers))
 
 
 def _largest(rng: random.Random) -> Calls:

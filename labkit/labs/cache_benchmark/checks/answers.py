@@ -23,8 +23,8 @@ from labkit.checks.answers import (
 from labkit.checks.compare import expect_mapping, joined, list_in, show
 from labkit.checks.core import Wrong, check
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
-from labkit.memory import kv_bytes_per_token
 from labkit.models.shapes import ModelShape
+from labkit.models.sizes import kv_bytes_per_token
 
 CARD, DTYPE, N_CONTEXT = "H100-SXM", "bfloat16", 40_000
 LAUNCH_S_PER_LAYER = 0.75e-3

@@ -12,9 +12,10 @@ from labkit.checks.answers import AnswerCase, ask, expect_close, fields_of, fini
 from labkit.checks.core import check
 from labkit.labs.cache_benchmark.checks.answers import number_of
 from labkit.measuring.roofline import ModelWork, Roofline
-from labkit.memory import kv_bytes_per_token, longest_sequence, weight_bytes
+from labkit.memory import longest_sequence
 from labkit.models.facts import vram_readings
 from labkit.models.shapes import ModelShape
+from labkit.models.sizes import kv_bytes_per_token, weight_bytes
 
 BLOCK_SIZE = 16
 OFFLOAD_CARD, OFFLOAD_MODEL = "L40S", "Qwen/Qwen3-14B"

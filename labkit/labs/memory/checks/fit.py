@@ -12,7 +12,6 @@ from labkit.checks.answers import (
     fields_of,
     finite_number_in,
     refuse,
-    shape_of,
 )
 from labkit.checks.compare import joined, show
 from labkit.checks.core import Wrong, check
@@ -23,6 +22,7 @@ from labkit.labs.memory.checks.fit_slips import (
     billion_slips,
     token_slips,
 )
+from labkit.labs.memory.checks.tables import config_of
 from labkit.models.facts import VRAM_READINGS, models, vram_readings
 
 EIGHTY_GB_CARDS = ("A100-SXM-80GB", "H100-PCIe", "H100-SXM")
@@ -203,9 +203,8 @@ def _sizes(
 ) -> tuple[tuple[int, int], float, float]:
     """The bytes of the card, lowest and highest, of the weights and of one token."""
     functions = case.right or student
-    model_bytes = ask(functions, "weight_bytes", PARAMETER_COUNTS[count])
-    token_bytes = ask(functions, "kv_bytes_per_token", shape_of(functions, FOURTEEN))
-    return vram_readings("L40S")[reading], model_bytes, token_bytes
+    token_bytes = ask(functions, "kv_cache_bytes", config_of(functions, FOURTEEN), 1)
+    return vram_readings("L40S")[reading], 2 * PARAMETER_COUNTS[count], token_bytes
 
 
 def _tokens(student: Student, case: AnswerCase, reading: str, count: str) -> list[float]:

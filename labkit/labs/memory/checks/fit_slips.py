@@ -32,7 +32,7 @@ def token_slips(total: float, weights: float, token: float) -> dict[str, float]:
     room = total - weights
     return {
         "The batch was left out: 8 sequences share the room.": room / (token / BATCH_OF_EIGHT),
-        "40 query heads (or d_model) were counted. Keys and values are stored once per KV head.": (
+        "40 query heads (or hidden_size) were counted. A KV head stores them once for several.": (
             room / (5 * token)
         ),
         "Each token has half of its bytes. Count 2 bytes per number, for keys and for values.": (

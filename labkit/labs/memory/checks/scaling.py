@@ -13,12 +13,14 @@ from labkit.checks.answers import (
     fields_of,
     finite_number_in,
     is_near,
-    shape_of,
 )
 from labkit.checks.compare import expect_mapping, joined, show, slips_named
 from labkit.checks.core import Wrong, check
-from labkit.labs.memory.checks.tables import FAMILY, LENGTHS, cache_bytes
+from labkit.labs.memory.checks.tables import FAMILY, LENGTHS, cache_bytes, config_of
 from labkit.models.facts import models
+
+ENDS = FAMILY[0], FAMILY[-1]
+HYBRID, GROUPED, LONG = "Qwen3-Next-80B-A3B-Instruct", "Qwen3-30B-A3B", 2**17
 
 _scaling = partial(check, "scaling")
 
@@ -28,8 +30,8 @@ def cache_is_proportional_to_the_batch(student: Student, case: AnswerCase) -> No
     """`batch_slope` is the slope of log(cache) over log(batch size)."""
     slope = field_of(student, case, "batch_slope")
     functions = case.right or student
-    shape = shape_of(functions, "Qwen/Qwen3-8B")
-    one, eight = (ask(functions, "kv_cache_bytes", shape, 1024, batch) for batch in (1, 8))
+    config = config_of(functions, "Qwen/Qwen3-8B")
+    one, eight = (ask(functions, "kv_cache_bytes", config, 1024, batch) for batch in (1, 8))
     if not one > 0 or not eight > 0:
         raise Wrong("your kv_cache_bytes gives no bytes to compare with")
     slips = {2.0: "A slope of 2 means four times the cache for twice the batch."}
@@ -56,7 +58,7 @@ def cache_follows_the_depth(student: Student, case: AnswerCase) -> None:
         raise Wrong(f"the parameters do not grow {show(params_ratio)} times", why=why)
     functions = case.right or student
     small, large = (
-        ask(functions, "kv_cache_bytes", shape_of(functions, f"Qwen/{model}"), 1024)
+        ask(functions, "kv_cache_bytes", config_of(functions, f"Qwen/{model}"), 1024)
         for model in (FAMILY[0], FAMILY[-1])
     )
     if not small > 0:
@@ -83,32 +85,27 @@ def _kv_ratio_slips(
     one = "Query heads were counted for one of the two models. Count KV heads."
     yield ratio(*both[0], of_small=both[1]), one
     yield ratio(*both[1], of_small=both[0]), one
-    yield ratio("hidden_size"), "d_model was used. Only layers, KV heads and head_dim decide."
-    yield ratio(layers, "hidden_size"), "d_model was used. Count n_kv_heads * head_dim numbers."
+    yield ratio("hidden_size"), "hidden_size was used. Only layers, KV heads and head_dim decide."
+    yield (
+        ratio(layers, "hidden_size"),
+        "hidden_size was used. Count num_key_value_heads * head_dim numbers.",
+    )
     yield (
         ratio(layers, shared, "hidden_over_heads"),
-        "d_model / n_heads was taken for the width of a head. Use head_dim.",
+        "hidden_size / num_attention_heads was taken for the width of a head. Use head_dim.",
     )
     yield 1 / ratio(*both[1]), "Divide the larger by the smaller."
     yield ratio("params_exact"), "That is how the parameters grow. The cache grows less."
 
 
-@_scaling(
-    weight=2,
-    hint="Divide kv_cache_bytes at 32,768 tokens by weight_bytes, both with 2 bytes per number.",
-)
+@_scaling(hint="Divide kv_cache_bytes at 32,768 tokens by twice the parameters.")
 def each_ratio_is_cache_over_weights(student: Student, case: AnswerCase) -> None:
     """Each ratio is the cache of one sequence divided by the weights of its model."""
     answer = fields_of(student, case, ("kv_over_weights",))
-    ratios = expect_mapping(answer["kv_over_weights"], FAMILY, 'the entry "kv_over_weights"')
-    functions = case.right or student
-    for model in FAMILY:
+    ratios = expect_mapping(answer["kv_over_weights"], ENDS, 'the entry "kv_over_weights"')
+    for model in ENDS:
         got = finite_number_in(ratios[model], f"the ratio of {model}")
-        n_params = models()[f"Qwen/{model}"]["params_exact"]
-        weights = ask(functions, "weight_bytes", n_params)
-        if not weights > 0:
-            raise Wrong("your weight_bytes gives no bytes to compare with")
-        right = cache_bytes(student, case, model, LENGTHS[0]) / weights
+        right = cache_bytes(student, case, model, LENGTHS[0]) / _weights(model)
         slips = {
             right * 100: "That is in percent: give the ratio.",
             1 / right
@@ -119,6 +116,31 @@ def each_ratio_is_cache_over_weights(student: Student, case: AnswerCase) -> None
         }
         source = "the cache of 32,768 tokens and the weights of this model"
         expect_close(case, got, right, f"the ratio of {model}", source, relative=0.03, slips=slips)
+
+
+def _weights(model: str) -> int:
+    """The bytes of the 16-bit weights."""
+    return 2 * models()[f"Qwen/{model}"]["params_exact"]
+
+
+@_scaling(hint="At that length, the state equals what the full layers save. Divide by the saving.")
+def states_pay_only_beyond_a_length(student: Student, case: AnswerCase) -> None:
+    """`crossing` is the length from which Qwen3-Next's cache is smaller than Qwen3-30B-A3B's."""
+    got = field_of(student, case, "crossing")
+    functions = case.right or student
+    hybrid, full = (config_of(functions, f"Qwen/{name}") for name in (HYBRID, GROUPED))
+    start, at_end = (ask(functions, "kv_cache_bytes", hybrid, n) for n in (0, LONG))
+    of_full = ask(functions, "kv_cache_bytes", full, LONG) / LONG
+    saved = of_full - (at_end - start) / LONG
+    if not start > 0 or not saved > 0:
+        raise Wrong("by your own functions, the two caches are never equal")
+    slips = {
+        start / of_full: "The full layers of Qwen3-Next grow too: subtract their bytes per token.",
+        start / (at_end - start) * LONG: "Compare with Qwen3-30B-A3B, not with Qwen3-Next itself.",
+        start / saved / 36: "That is the state of one layer: 36 layers have one.",
+    }
+    source = "the state and the bytes per token of both models"
+    expect_close(case, got, start / saved, "the length", source, relative=0.005, slips=slips)
 
 
 OPEN_CASES = {"scaling": [AnswerCase("scaling")]}

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.bridge.wire import is_array
@@ -13,18 +14,15 @@ from labkit.checks.answers import (
     fields_of,
     finite_number_in,
     refuse,
-    shape_of,
 )
 from labkit.checks.compare import show
 from labkit.checks.core import Wrong, check
-from labkit.models.facts import models
 
 FAMILY = ("Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B")
 UNITS = {"GB": 10**9, "GiB": 2**30}
 LENGTHS = (32_768, 32_000)
 
 _table = partial(check, "kv_table")
-_cell = partial(check, "one_cell")
 
 
 @_table(
@@ -86,8 +84,11 @@ def unit_is_named_for_what_it_is(student: Student, case: AnswerCase) -> None:
 
 WRONG_RULES = {  # GiB at 32,768 tokens of Qwen3-4B and Qwen3-32B
     (18.0, 64.0): "Query heads were counted. Multiply by the number of KV heads.",
-    (2.8125, 5.0): "d_model / n_heads was taken for the width of a head. Use head_dim.",
-    (11.25, 40.0): "d_model was used. Keys and values have n_kv_heads * head_dim numbers.",
+    (
+        2.8125,
+        5.0,
+    ): "hidden_size / num_attention_heads was taken for the width of a head. Use head_dim.",
+    (11.25, 40.0): "hidden_size was used. The width of a token is num_key_value_heads * head_dim.",
     (2.25, 4.0): "These are half. Count 2 bytes per number, for keys and for values.",
     (9.0, 16.0): "These are twice too large. Count 2 bytes per number, for keys and for values.",
     (36.0, 64.0): "These are eight times too large: 16 bits are 2 bytes.",
@@ -123,86 +124,19 @@ def _table_fields(student: Student, case: AnswerCase) -> tuple[str, int, dict[st
     return unit, int(n_tokens), rows
 
 
+def config_of(functions: Any, model: str) -> Any:
+    """The ModelConfig of a model, where the functions are."""
+    return functions.ModelConfig.of(model)
+
+
 def cache_bytes(student: Student, case: AnswerCase, model: str, n_tokens: int) -> float:
     """The cache of one sequence of this length, by the functions that judge."""
     functions = case.right or student
-    return ask(functions, "kv_cache_bytes", shape_of(functions, f"Qwen/{model}"), n_tokens)
+    return ask(functions, "kv_cache_bytes", config_of(functions, f"Qwen/{model}"), n_tokens)
 
 
 def _all_close(cells: Mapping[str, float], right: Mapping[str, float], unit: int) -> bool:
     return all(math.isclose(cells[model] * unit, right[model], rel_tol=0.01) for model in FAMILY)
 
 
-@_cell(hint="Take layers, KV heads and head_dim of the model from the table in section 1.")
-def factors_are_those_of_the_model(student: Student, case: AnswerCase) -> None:
-    """The factors are those of the model, batch and length that you chose."""
-    model, factors, _ = _one_cell_fields(student, case)
-    facts = models()[f"Qwen/{model}"]
-    slips = {
-        ("n_kv_heads", facts["num_attention_heads"]): "That is the number of query heads.",
-        ("n_kv_heads", facts["hidden_size"]): "That is d_model.",
-        ("numbers_per_head", facts["hidden_size"]): "That is d_model.",
-        (
-            "numbers_per_head",
-            facts["hidden_over_heads"],
-        ): "d_model / n_heads is not this model's head_dim.",
-        ("bytes_per_number", 16): "16 bits are 2 bytes.",
-        ("bytes_per_number", 4): "Half precision is 2 bytes.",
-        ("k_and_v", 1): "Both a key and a value are stored: enter 2.",
-    }
-    looked_up = {
-        "n_layers": facts["num_hidden_layers"],
-        "n_kv_heads": facts["num_key_value_heads"],
-        "numbers_per_head": facts["head_dim"],
-    }
-    for name, factor in factors.items():
-        is_wrong = factor != looked_up[name] if name in looked_up else (name, factor) in slips
-        if case.key and name in case.key:
-            is_wrong = factor != case.key[name]
-        if is_wrong:
-            raise Wrong(f"{model}: {show(factor)} for {name}", why=slips.get((name, factor), ""))
-
-
-@_cell(hint="Multiply your seven factors.")
-def factors_multiply_to_the_bytes(student: Student, case: AnswerCase) -> None:
-    """The bytes are the product of the factors."""
-    _, factors, n_bytes = _one_cell_fields(student, case)
-    product = math.prod(factors.values())
-    if not math.isclose(n_bytes, product, rel_tol=0.005):
-        why = ""
-        for unit, size in UNITS.items():
-            if math.isclose(n_bytes * size, product, rel_tol=0.01):
-                why = f"That is in {unit}: give bytes."
-        if not why and math.isclose(n_bytes * factors["batch_size"], product, rel_tol=0.005):
-            why = "The batch was left out: multiply by batch_size."
-        raise Wrong("the bytes", expected="the product of the seven", got=show(n_bytes), why=why)
-
-
-FACTORS = (
-    "k_and_v",
-    "n_layers",
-    "n_kv_heads",
-    "numbers_per_head",
-    "bytes_per_number",
-    "n_tokens",
-    "batch_size",
-)
-
-
-def _one_cell_fields(student: Student, case: AnswerCase) -> tuple[str, dict[str, float], float]:
-    answer = fields_of(student, case, ("model", *FACTORS, "bytes"))
-    model = answer["model"]
-    short = model.rpartition("/")[2] if isinstance(model, str) else model
-    model = choice_in(short, FAMILY, "the model")
-    factors = {name: finite_number_in(answer[name], name) for name in FACTORS}
-    for name, factor in factors.items():
-        if not 1 <= factor <= 10**6 or factor != int(factor):
-            raise Wrong(name, expected="a whole number, at least 1", got=show(factor))
-    if factors["n_tokens"] not in LENGTHS:
-        raise Wrong("n_tokens", expected="32,768 or 32,000", got=show(factors["n_tokens"]))
-    if factors["batch_size"] not in (1, 2, 4):
-        raise Wrong("batch_size", expected="1, 2 or 4", got=show(factors["batch_size"]))
-    return model, factors, finite_number_in(answer["bytes"], "the bytes")
-
-
-OPEN_CASES = {name: [AnswerCase(name)] for name in ("kv_table", "one_cell")}
+OPEN_CASES = {"kv_table": [AnswerCase("kv_table")]}

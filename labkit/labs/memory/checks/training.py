@@ -1,20 +1,18 @@
-"""Checks of lab 1's answer on what training keeps per parameter, and generation per token."""
+"""Checks of lab 1's answer on what training keeps for each parameter, and for a whole model."""
 
-import math
 from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.checks.answers import (
     AnswerCase,
-    ask,
     expect_close,
     field_of,
     fields_of,
     finite_number_in,
-    shape_of,
 )
-from labkit.checks.compare import expect_mapping, show
+from labkit.checks.compare import show
 from labkit.checks.core import Wrong, check
+from labkit.models.configs import recent_models
 
 BYTE_NAMES = ("weights", "gradients", "master_weights", "first_moment", "second_moment")
 TRAINING_SLIPS = {
@@ -34,22 +32,15 @@ TRAINING_SLIPS = {
     ("first_moment", 0): "Adam keeps two moments per parameter.",
     ("second_moment", 0): "Adam keeps two moments per parameter.",
 }
-TOKEN_SLIPS = {
-    589_824: "Query heads were counted. Keys and values are stored once per KV head.",
-    73_728: "That is half. Count 2 bytes per number, for the key and for the value.",
-    294_912: "That is twice too much. Count 2 bytes per number, for the key and for the value.",
-    1_179_648: "That is eight times too much: 16 bits are 2 bytes.",
-    4_096: "That is one layer: each layer stores its own keys and values.",
-}
+MIXTURE = "Qwen/Qwen3-30B-A3B"
 
-_answer = partial(check, "training_and_generation")
+_answer = partial(check, "training")
 
 
-@_answer(weight=2, hint="Read section 3 again. It gives bits: divide them by 8.")
+@_answer(weight=2, hint="Read the recipe again. It gives bits: divide them by 8.")
 def training_keeps_five_numbers_per_parameter(student: Student, case: AnswerCase) -> None:
     """Training keeps five numbers per parameter, each with the bytes of the recipe."""
-    kept = _bytes_kept(student, case, "training")
-    for name, n_bytes in kept.items():
+    for name, n_bytes in _bytes_kept(student, case).items():
         if n_bytes in (16, 32):
             raise Wrong(f"{show(n_bytes)} bytes for {name}", why="16 bits are 2 bytes, 32 are 4.")
         slip = TRAINING_SLIPS.get((name, n_bytes))
@@ -60,58 +51,31 @@ def training_keeps_five_numbers_per_parameter(student: Student, case: AnswerCase
             raise Wrong(f"{n_bytes:g} {misfit}", cause=f"the {misfit}")
 
 
-@_answer(hint="Enter 0 for what only a backward pass or an optimizer uses.")
-def generation_keeps_the_weights_alone(student: Student, case: AnswerCase) -> None:
-    """Of these five numbers, generation keeps only the weights."""
-    generation = _bytes_kept(student, case, "generation")
-    weights = generation["weights"]
-    if weights in (0, 4, 16) or (case.key and weights != case.key["weights"]):
-        raise Wrong(
-            f"{show(weights)} bytes for weights",
-            why="Generation uses 16-bit weights, 2 bytes each.",
-        )
-    extra = [name for name in BYTE_NAMES[1:] if generation[name]]
-    if extra:
-        raise Wrong(f"nothing in generation uses {' or '.join(extra)}")
+@_answer(hint="Add your five numbers. Multiply by all parameters, and divide by 10^9.")
+def every_stored_parameter_is_trained(student: Student, case: AnswerCase) -> None:
+    """`gb_of_30b` is your five numbers times the parameters of Qwen3-30B-A3B, in GB."""
+    kept = sum(_bytes_kept(student, case).values())
+    got = field_of(student, case, "gb_of_30b")
+    facts = recent_models()[MIXTURE]
+    every, used = (facts[name] / 1e9 for name in ("params_exact", "params_active"))
+    slips = {
+        kept * used: "Only the experts of one token were counted. All experts are trained.",
+        kept * every * 1e9 / 2**30: "That is in GiB: give GB, 10^9 bytes.",
+        kept * every * 1e9: "That is in bytes: give GB.",
+        2 * every: "Only the 16-bit weights were counted. Add all five numbers.",
+        (kept - 2) * every: "Two bytes are missing: add all five numbers.",
+    }
+    source = "your five numbers and the parameters of the model"
+    expect_close(case, got, kept * every, "gb_of_30b", source, relative=0.02, slips=slips)
 
 
-@_answer(hint="Add master copy and both moments. Divide by the 16-bit weights.")
-def optimizer_state_is_counted_against_the_weights(student: Student, case: AnswerCase) -> None:
-    """`optimizer_over_weights` is the optimizer's state divided by the 16-bit weights."""
-    kept = _bytes_kept(student, case, "training")
-    got = field_of(student, case, "optimizer_over_weights")
-    state = kept["master_weights"] + kept["first_moment"] + kept["second_moment"]
-    if not kept["weights"] or not state or not math.isclose(got * kept["weights"], state):
-        why = "Here the master copy is a part of the optimizer's state."
-        without = kept["first_moment"] + kept["second_moment"]
-        is_without = kept["weights"] and math.isclose(got * kept["weights"], without)
-        raise Wrong(
-            f"{show(got)} times the weights is not the state that your entries give",
-            why=why if is_without else "",
-        )
-
-
-@_answer(hint="Call your kv_bytes_per_token with 2 bytes per number.")
-def cache_grows_by_the_same_bytes_per_token(student: Student, case: AnswerCase) -> None:
-    """`kv_bytes_per_token_of_8b` is what one token of Qwen3-8B adds to the cache."""
-    got = field_of(student, case, "kv_bytes_per_token_of_8b")
-    functions = case.right or student
-    right = ask(functions, "kv_bytes_per_token", shape_of(functions, "Qwen/Qwen3-8B"))
-    source = "the layers, KV heads and head_dim of Qwen3-8B"
-    what = "the bytes per token"
-    expect_close(case, got, right, what, source, relative=1e-6, slips=TOKEN_SLIPS)
-
-
-def _bytes_kept(student: Student, case: AnswerCase, phase: str) -> dict[str, float]:
-    answer = fields_of(student, case, (phase,))
-    kept = expect_mapping(answer[phase], BYTE_NAMES, f'the entry "{phase}"')
-    numbers = {name: finite_number_in(kept[name], f"{phase}, {name}") for name in BYTE_NAMES}
+def _bytes_kept(student: Student, case: AnswerCase) -> dict[str, float]:
+    answer = fields_of(student, case, BYTE_NAMES)
+    numbers = {name: finite_number_in(answer[name], name) for name in BYTE_NAMES}
     for name, number in numbers.items():
         if not 0 <= number <= 64:
-            raise Wrong(f"{phase}, {name}", expected="a few bytes", got=show(number))
+            raise Wrong(name, expected="a few bytes", got=show(number))
     return numbers
 
 
-OPEN_CASES = {
-    "training_and_generation": [AnswerCase("training_and_generation")],
-}
+OPEN_CASES = {"training": [AnswerCase("training")]}
