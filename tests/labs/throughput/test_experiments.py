@@ -9,7 +9,7 @@ import torch
 from labkit import zoo
 from labkit.labs import measure
 from labkit.labs.throughput import experiments
-from labkit.labs.throughput.experiments import EXPERIMENTS, Harness
+from labkit.labs.throughput.experiments import EXPERIMENTS, SWEEPS, Harness
 from labkit.labs.throughput.tables import memory_table, table
 from labkit.measuring import device, profiles
 from labkit.measuring.bench import Bench
@@ -36,15 +36,16 @@ def bench(tmp_path):
 
 
 def test_every_experiment_fills_the_record_with_the_profiles_points(bench):
-    for experiment in EXPERIMENTS.values():
-        experiment(bench)
+    for name in ("roofline", *SWEEPS):
+        EXPERIMENTS[name](bench)
     record = bench.recorder.record()
     assert [row.n_input for row in record.of("input_sweep")] == [1, 8, 64]
     assert [row.n_new for row in record.of("output_sweep")] == [1, 2, 4]
     assert [row.batch_size for row in record.of("forward_by_batch")] == [1, 2]
     assert {row.n_new for row in record.of("forward_by_batch")} == {0}
     assert record.of("roofline")[0].counts["bandwidth"] > 0
-    assert all(len(row.samples_s) == 2 for row in record.rows if row.is_ok)
+    sweeps = [row for name in SWEEPS for row in record.of(name)]
+    assert all(len(row.samples_s) == 2 for row in sweeps if row.is_ok)
     by_the_clock = ("cannot take less", "are more than", "took")  # another program may disturb it
     assert [each for each in refusals(record) if not any(c in each for c in by_the_clock)] == []
 
@@ -194,6 +195,12 @@ def test_a_record_for_others_says_of_every_row_what_was_measured_around_it(bench
     EXPERIMENTS["output_sweep"](replace(bench, calibrator=Calibrator(lambda: 1.0), point_s=1e-9))
     rows = bench.recorder.record().of("output_sweep")
     assert {(len(row.samples_s), row.calibration_s) for row in rows} == {(10, (1.0, 1.0))}
+
+
+def test_a_students_own_runs_are_ten_and_five_of_long_ones(bench):
+    EXPERIMENTS["output_sweep"](replace(bench, is_thorough=True, point_s=1e-9))
+    assert {len(row.samples_s) for row in bench.recorder.record().of("output_sweep")} == {10}
+    assert (bench.least(1.0), replace(bench, is_thorough=True).least(6.0)) == (2, 5)
 
 
 def test_a_smaller_card_runs_out_of_memory_in_the_record_and_in_the_tables(tmp_path, monkeypatch):
