@@ -72,6 +72,7 @@ def _roofline_rows(record: Record) -> list[Row]:
 
 
 def _roofline_row(record: Record) -> Row:
+    """The best of those that were measured: before the other rows, and after them."""
     rows = _roofline_rows(record)
     if not rows and record.of("roofline"):
         raise NothingMeasured.of(record.of("roofline"), "roofline")
@@ -80,4 +81,5 @@ def _roofline_row(record: Record) -> Row:
             "this record has no row of the experiment roofline, so nothing says what its machine "
             "can do: measure it first, into the same file"
         )
-    return rows[-1]
+    best = {name: max(row.counts.get(name, 0) for row in rows) for name in rows[-1].counts}
+    return replace(rows[-1], counts=best)

@@ -13,6 +13,7 @@ from labkit.labs.throughput.experiments import EXPERIMENTS, SWEEPS, Harness
 from labkit.labs.throughput.tables import memory_table, table
 from labkit.measuring import device, profiles
 from labkit.measuring.bench import Bench
+from labkit.measuring.bounds import machine_of
 from labkit.measuring.calibration import Calibrator
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PROFILES, short
@@ -169,6 +170,18 @@ def test_the_command_line_refuses_what_it_does_not_know(tmp_path, capsys):
     assert measure.main(arguments("roofline", "--profile", "cpu", "--out", str(out))) == 2
     assert "line 1: not JSON" in capsys.readouterr().err
     assert out.read_text() == "no record\n"
+
+
+def test_the_roof_is_measured_after_the_other_rows_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(profiles, "profile", lambda name: SMALL)
+    out = tmp_path / "mine.jsonl"
+    words = ("--profile", "cpu", "--point-seconds", "0.01", "--out", str(out))
+    for _ in range(2):
+        assert measure.main(arguments("roofline", "forward_by_batch", *words)) == 0
+    roofs = read_record(out).of("roofline")
+    assert [row.setting for row in roofs] == ["", measure.AFTER]
+    peaks = [row.counts["peak"] for row in roofs]
+    assert machine_of(read_record(out))[0].peak("float32") == max(peaks)
 
 
 def test_check_prints_the_faults_of_records_and_fails(tmp_path, capsys):
