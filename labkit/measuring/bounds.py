@@ -72,7 +72,6 @@ def _roofline_rows(record: Record) -> list[Row]:
 
 
 def _roofline_row(record: Record) -> Row:
-    """The best of those that were measured: before the other rows, and after them."""
     rows = _roofline_rows(record)
     if not rows and record.of("roofline"):
         raise NothingMeasured.of(record.of("roofline"), "roofline")

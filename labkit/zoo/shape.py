@@ -56,8 +56,7 @@ _SIZES = (
 def config_of(name: str, **sizes: int) -> PreTrainedConfig:
     """The transformers config of a model of the table, from its facts.
 
-    sizes: facts with other values, such as hidden_size=16. It names no end-of-text token: nothing
-    should stop a random model early.
+    It names no end-of-text token: nothing should stop a random model early. sizes: other facts.
     Raises: ValueError for a model without facts.
     """
     from transformers import AutoConfig

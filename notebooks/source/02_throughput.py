@@ -351,18 +351,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 # Now count a decode step. The width of a model changes no count, so the cell builds thin models with
 # a width of 16. A model with four layers has one layer more than a model with three: their
 # difference is a layer. Some operations only make a *view*: another shape for the same numbers, such
-# as `aten.t.default`. A view starts no kernel on a GPU. The cell counts
-# views separately.
+# as `aten.t.default`. A view starts no kernel on a GPU. The cell counts views separately.
 
 # %% experiment="layer_counts"
 FAMILIES = ("Qwen/Qwen3-8B", "meta-llama/Llama-3.1-8B", "allenai/OLMo-7B-0724-hf")
 of_a_layer, counted = {}, []
 for name in FAMILIES:
     three, four = (
-        count_operations(
-            lab.steps.pass_of(lab.steps.thin_model(name, n, dtype="bfloat16"))
+        Counter(count_operations(lab.steps.pass_of(model)))
+        for model in (
+            lab.steps.thin_model(name, n, dtype="bfloat16") for n in (3, 4)
         )
-        for n in (3, 4)
     )
     of_a_layer[name] = four - three
     n_launched, n_views = lab.steps.launched(of_a_layer[name])
@@ -376,8 +375,8 @@ for name, counts in of_a_layer.items():
 
 # %% [markdown]
 # A Qwen3 layer has four norms, and each needs eight operations: convert to float32, square, mean,
-# add, root, multiply, convert back, multiply. Llama has two norms. It has as many products of
-# matrices as Qwen3. So the number of operations says little about the number of FLOPs.
+# add, root, multiply, convert back, multiply. A Llama layer has two norms. Both have seven products
+# of matrices (`aten.mm`). So the number of operations says little about the number of FLOPs.
 #
 # The next table shows eager decode steps of a batch of one after 300 cached tokens. Another table
 # shows the heads of four models.

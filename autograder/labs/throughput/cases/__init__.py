@@ -156,7 +156,8 @@ def _programs(rng: random.Random) -> list[ProgramCase]:
         steps = [*rng.choices(every, k=n), "turn", "add twice", "center", "relu"]
         steps += [rng.choice(steps)] * 2
         rng.shuffle(steps)
-        cases.append(ProgramCase(tuple(steps), tuple(rng.choices(every, k=n + 1))))
+        other = rng.choices(rng.sample(every, 2), k=n + 1)  # fewer names than the first one has
+        cases.append(ProgramCase(tuple(steps), tuple(other)))
     return [*cases, ProgramCase((rng.choice(every),), ("multiply", "add twice"))]
 
 
