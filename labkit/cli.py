@@ -11,6 +11,7 @@ from labkit.models.tiny import KIT_MODELS
 
 MODULES = (  # commands that live elsewhere: each module has `add_arguments` and `main`
     ("measure", "labkit.labs.measure", "run the labs' experiments and record them"),
+    ("tables", "labkit.labs.tables", "write the homework's tables from records"),
     ("show", "labkit.labs.show", "open a player or a figure of the labs in the browser"),
 )
 

@@ -16,6 +16,7 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.checks": "Checker",
         "labkit.checks.law": "exact_law text_law",
         "labkit.measuring.": "device timing",
+        "labkit.measuring.audit": "disagreements",
         "labkit.measuring.bench": "Bench roofline",
         "labkit.measuring.bounds": "machine_of",
         "labkit.measuring.device": "memory_errors_alive",

@@ -1,15 +1,17 @@
-"""Measuring generation: time runs honestly, sweep over settings, and find what limits a step.
+"""Measuring generation: time runs honestly, sweep over settings, count what a step launches.
 
 The clock, the device and the model are arguments, so that every function can be tried with scripted
 ones. `labkit.labs.throughput.experiments` uses these functions on real models.
 """
 
 import statistics
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def time_runs(
@@ -117,29 +119,41 @@ def fit_steps(
     return float(prefill_s), float(step_s)
 
 
-def limit_of(
-    step_s: float,
-    n_layers: int,
-    launch_s_per_layer: float,
-    moving_s: float,
-    computing_s: float,
-) -> str:
-    """What a step waits for: "launch", "memory" or "compute".
+def count_operations(run: Callable[[], Any]) -> Counter[str]:
+    """How often PyTorch dispatches each operation during run().
 
-    The limit is the longest of three times: launching all n_layers layers,
-    moving_s ("memory") and computing_s ("compute"). launch_s_per_layer: the
-    time to launch one layer. moving_s and computing_s are the floors of one
-    step. The limit does not depend on step_s.
-    Raises: ValueError if step_s is below moving_s or computing_s, because no
-    device is so fast. step_s may equal a floor. It may be shorter than
-    launching, which is not a floor.
+    Call run() once. The keys are str(func), such as "aten.mm.default".
+    Views count, too. Each operation still computes what it would without
+    you: it gets all its arguments, and its result is returned. Nothing
+    before run() or after it counts. An error of run() reaches the caller.
     """
-    if step_s < max(moving_s, computing_s):
-        floor_s = max(moving_s, computing_s)
-        raise ValueError(f"a step of {step_s:.3g} s cannot be: the floor is {floor_s:.3g} s")
-    least_s = {
-        "launch": n_layers * launch_s_per_layer,
-        "memory": moving_s,
-        "compute": computing_s,
-    }
-    return max(least_s, key=least_s.get)
+    counts: Counter[str] = Counter()
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            counts[str(func)] += 1
+            return func(*args, **(kwargs or {}))
+
+    with Counting():
+        run()
+    return counts
+
+
+def cheapest_batch(
+    step_s: Mapping[int, float],
+    dollars_per_hour: float,
+    most_tpot_s: float,
+) -> tuple[int, float]:
+    """The batch size with the cheapest tokens that is fast enough.
+
+    step_s: seconds of a decode step, by batch size. It makes one token for
+    each sequence, so it is the TPOT of each user: at most most_tpot_s is
+    fast enough. Of two with equally cheap tokens, take the smaller one.
+    Returns the batch size, and dollars per million new tokens of all users.
+    Raises: ValueError if no batch size is fast enough.
+    """
+    fast = [n for n in sorted(step_s) if step_s[n] <= most_tpot_s]
+    if not fast:
+        raise ValueError(f"no batch size makes a token within {most_tpot_s:g} s")
+    best = min(fast, key=lambda n: step_s[n] / n)
+    return best, dollars_per_hour / 3600 * step_s[best] / best * 1e6

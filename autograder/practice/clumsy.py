@@ -1,10 +1,9 @@
 """Accidents that must not cost a mark, and those that cannot be graded."""
 
 import json
-import re
 
 from autograder.builder.notebooks import cell_kind, cell_name
-from autograder.practice import ALL, Edit, Sample, cell_called, code_cell, copy_of, insert
+from autograder.practice import ALL, Sample, cell_called, code_cell, copy_of, insert
 from autograder.practice.edits import add, replace, rewrite
 from autograder.practice.honest import leave_blank
 from autograder.record.results import PARTLY, UNGRADABLE
@@ -89,18 +88,6 @@ def break_experiments(notebook: dict) -> None:
         cell["source"] += "\nwhile True:\n    pass" if i % 2 else "\nraise RuntimeError('no GPU')"
 
 
-def rewrite_time_of_16(text: str) -> Edit:
-    """The table with another text where the time of 16 new tokens stood."""
-
-    def edit(notebook: dict) -> None:
-        cell = cell_called(notebook, "my_table")
-        pattern = r'("16 new": {"time_s": )[\d.]+'
-        cell["source"], n_found = re.subn(pattern, rf"\g<1>{text}", cell["source"])
-        assert n_found == 1
-
-    return edit
-
-
 def tables_with_units(notebook: dict) -> None:
     """Numbers as they would stand in a report, and a record that only this student has."""
     rewrite("offload_plan", ("33.2", '"33.2 ms"'), ("114_558", '"114,558 tokens"'))(notebook)
@@ -122,11 +109,11 @@ LOOP_IN_ANSWER = (
 DOES_NOT_PARSE = "def tokens_processed(n_prompt, n_new,"
 FLOOD = "line = 'x' * 10_000\nfor _ in range(10_000):\n    print(line)"
 
-# A table computed from the record on the student's own disk, which nobody handed in.
-TABLE_FROM_A_FILE = (
+# An answer computed from the record on the student's own disk, which nobody handed in.
+ANSWER_FROM_A_FILE = (
     "from labkit.measuring.records import read_record\n"
-    'own = read_record("my_throughput.jsonl").of("output_sweep")\n'
-    'my_table = {"rows": {f"{row.n_new} new": {"time_s": row.time_s} for row in own}}'
+    'own = read_record("my_throughput.jsonl").of("decode_by_batch")\n'
+    'serving_point = {"record": "mine", "batch": {row.n_new: row.time_s for row in own}}'
 )
 
 # An answer made from what an experiment has tokenized.
@@ -173,17 +160,20 @@ SAMPLES = [
            ("attend_cached",)),
     Sample("nora", "01_memory", "Colab's own cells, input()", colab_only),
     Sample("olga", "02_throughput", "experiments that fail or never end", break_experiments),
-    Sample("otto", "02_throughput", "a table from a file that is not there",
-           replace(TABLE_FROM_A_FILE, "my_table"), ("my_table",)),
-    Sample("ole", "02_throughput", "a table that has to be measured first",
-           rewrite_time_of_16("rows[16].time_s"), ("my_table",), PARTLY),
+    Sample("otto", "02_throughput", "an answer from a file that is not there",
+           replace(ANSWER_FROM_A_FILE, "serving_point"), ("serving_point",)),
+    Sample("ole", "02_throughput", "a number that has to be measured first",
+           rewrite("operations", ("14.2", "1e6 * rows[16].time_s / 1589")), ("operations",),
+           PARTLY),
     Sample("paul", "02_throughput", "text in a number field",
-           rewrite_time_of_16('"0.2 s"'), ("my_table",)),
-    Sample("pia", "02_throughput", "a table with a row too few",
-           rewrite("my_table", ('"64 new"', '"32 new"')), ("my_table",)),
-    Sample("ria", "02_throughput", "rows that no machine of this kind can reach",
-           rewrite("my_table", ("tiny-target", "Qwen/Qwen3-32B")),
-           ("no_row_is_faster_than_the_machine",)),
+           rewrite("serving_point", ("0.0896", '"0.09 dollars"')),
+           ("the_price_follows_from_the_step",)),
+    Sample("pia", "02_throughput", "an answer without one of the models",
+           rewrite("without_launches", ('"Qwen3-1.7B": 1.0, ', "")),
+           ("predictions_follow_from_the_floors",)),
+    Sample("ria", "02_throughput", "a step that no card of this kind can reach",
+           rewrite("without_launches", ('"Qwen3-8B": 4.0', '"Qwen3-8B": 0.4')),
+           ("predictions_follow_from_the_floors",)),
     Sample("rosa", "02_throughput", "a clock of its own",
            rewrite("time_runs", ("read_clock()", "time.perf_counter()")),
            ("warm_up_runs_come_first_and_are_not_timed", "the_device_is_idle_when_a_sample_begins",

@@ -11,7 +11,7 @@ def of_each_lab(module: str, name: str) -> Iterator[Any]:
     """The value of `name` in `labkit.labs.<lab>.<module>`, for each lab that has it.
 
     A lab needs no entry in a list: `labkit measure` finds EXPERIMENTS in its `experiments`, and
-    `labkit figures` calls figures_of in its `figures`.
+    `labkit figures` calls figures_of in its `figures`, `labkit tables` tables_of in its `numbered`.
     """
     for lab in iter_modules(__path__, f"{__name__}."):
         if lab.ispkg and find_spec(path := f"{lab.name}.{module}"):

@@ -3,10 +3,15 @@
 from collections import Counter
 from collections.abc import Collection, Iterator
 
+from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.calibration import DRIFT, drifts
-from labkit.measuring.physics import refusals
+from labkit.measuring.physics import CARD_CACHE_BYTES, floors_of, refusals
 from labkit.measuring.provenance import has_commit
 from labkit.measuring.records import Record, Row, least_samples
+from labkit.models.tiny import has_facts
+
+AGREEMENT = 0.10  # medians of equal settings may differ by this
+ROUNDING = 0.02  # a row may be above its measured roof by this
 
 
 def faults_of(record: Record, experiments: Collection[str] = ()) -> list[str]:
@@ -15,7 +20,8 @@ def faults_of(record: Record, experiments: Collection[str] = ()) -> list[str]:
     experiments: all names that `labkit measure` takes; without them, the command is not judged.
     """
     said = [*_of_provenance(record), *_of_command(record, experiments)]
-    return [*said, *_of_rows(record), *_of_drift(record), *refusals(record)]
+    said += [*_of_rows(record), *_of_drift(record), *disagreements(record)]
+    return [*said, *_of_roof(record), *refusals(record)]
 
 
 def _of_provenance(record: Record) -> Iterator[str]:
@@ -53,3 +59,43 @@ def _of_drift(record: Record) -> Iterator[str]:
         yield "it does not say whether the machine was disturbed"
     for row, drift in drifts(record):
         yield f"{row}: the machine was {drift:.0%} slower than at its best, {DRIFT:.0%} are allowed"
+
+
+def disagreements(record: Record) -> list[str]:
+    """Experiments that measure the same run have to agree: else one of the times means little."""
+    found = []
+    groups: dict[tuple, list[Row]] = {}
+    for row in record.rows:
+        if row.samples_s:
+            groups.setdefault((*row.key[1:], row.counts.get("n_cached")), []).append(row)
+    for group in groups.values():
+        fast, slow = (choose(group, key=lambda row: row.time_s) for choose in (min, max))
+        if slow.time_s > (1 + AGREEMENT) * fast.time_s:
+            found.append(
+                f"{slow}: {slow.time_s:.3g} s, and {fast.experiment} has {fast.time_s:.3g} s for "
+                f"the same; {AGREEMENT:.0%} are allowed"
+            )
+    return found
+
+
+def _of_roof(record: Record) -> Iterator[str]:
+    """What is faster than the record's own roofline: then the roof was measured on a busy machine.
+
+    A processor's caches may hold a small model, so there only the computing counts.
+    """
+    if not knows_machine(record):
+        return
+    machine, dtype = roofline_of(record), record.provenance.dtype
+    cached_s = CARD_CACHE_BYTES / machine.bandwidth
+    for row in record.rows:
+        if not (row.samples_s and has_facts(row.model) and dtype in machine.peaks):
+            continue
+        floors = floors_of(row, row.model, machine, dtype)
+        on_gpu = bool(record.provenance.driver)
+        moving_s = sum(max(0, floor.moving_s - cached_s) for floor in floors) * on_gpu
+        least_s = max(moving_s, sum(floor.computing_s for floor in floors))
+        if row.time_s < (1 - ROUNDING) * least_s:
+            yield (
+                f"{row}: {row.time_s:.3g} s is above the measured roof, which allows "
+                f"{least_s:.3g} s"
+            )

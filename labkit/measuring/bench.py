@@ -19,8 +19,8 @@ class Bench:
     harness: the functions to measure with, of a lab where students write them; None for the kit's.
     point_s: about how long the kept runs of one point may take together; fewer are kept of slow
     ones, but never fewer than `least`. skip_s: a point whose single run should take longer is
-    recorded as skipped. calibrator: of a record that others will read, which needs `least_samples`
-    and says how much the machine was disturbed.
+    recorded as skipped. calibrator: of a record that others will read; it says how much the machine
+    was disturbed. Such a record needs `least_samples`, and so does one that is_thorough.
     """
 
     profile: MachineProfile
@@ -29,10 +29,11 @@ class Bench:
     point_s: float = 4.0
     skip_s: float = 30.0
     calibrator: "Calibrator | None" = None
+    is_thorough: bool = False
 
     def least(self, run_s: float) -> int:
         """The least number of runs to keep, if a run takes run_s seconds."""
-        return least_samples(run_s) if self.calibrator else 2
+        return least_samples(run_s) if self.calibrator or self.is_thorough else 2
 
     def save(self, row: Row) -> None:
         """Write a row into the record; into one for others, with the calibration around it."""

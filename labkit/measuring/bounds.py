@@ -80,4 +80,5 @@ def _roofline_row(record: Record) -> Row:
             "this record has no row of the experiment roofline, so nothing says what its machine "
             "can do: measure it first, into the same file"
         )
-    return rows[-1]
+    best = {name: max(row.counts.get(name, 0) for row in rows) for name in rows[-1].counts}
+    return replace(rows[-1], counts=best)

@@ -53,15 +53,15 @@ _SIZES = (
 )
 
 
-def config_of(name: str) -> PreTrainedConfig:
+def config_of(name: str, **sizes: int) -> PreTrainedConfig:
     """The transformers config of a model of the table, from its facts.
 
-    It names no end-of-text token: nothing should stop a random model early.
+    It names no end-of-text token: nothing should stop a random model early. sizes: other facts.
     Raises: ValueError for a model without facts.
     """
     from transformers import AutoConfig
 
-    facts = facts_of(name)
+    facts = {**facts_of(name), **sizes}
     fields = _FIELDS_OF.get(facts["model_type"], _FIELDS)
     given = {word: facts[fact] for fact, word in fields.items() if facts.get(fact) is not None}
     return AutoConfig.for_model(
@@ -70,13 +70,14 @@ def config_of(name: str) -> PreTrainedConfig:
 
 
 def build(
-    name: str, device: str, dtype: torch.dtype, attention: str = "sdpa", seed: int = 0
+    name: str, device: str, dtype: torch.dtype, attention: str = "sdpa", seed: int = 0, **sizes: int
 ) -> PreTrainedModel:
     """The model of this shape with random weights, made on the device and in the dtype.
 
     No copy in another dtype or on the host is made on the way. The weights are those that the
     architecture starts its training from (normal, standard deviation 0.02, norms at one); they
     depend on the seed, the device's kind and the dtype. The global random state stays as it was.
+    sizes: as in `config_of`.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -87,7 +88,7 @@ def build(
         _seed(place, seed)
         with place:
             model = AutoModelForCausalLM.from_config(
-                config_of(name), dtype=dtype, attn_implementation=attention
+                config_of(name, **sizes), dtype=dtype, attn_implementation=attention
             )
     return model.eval().requires_grad_(False)
 

@@ -17,7 +17,8 @@
 # * time a run correctly, also on a GPU that works while your program goes on;
 # * measure a model at many settings, and keep the results if the memory runs out;
 # * split the time of a generation into *prefill* and *decode steps*;
-# * say what a step waits for (launching, memory or computing), and recognise impossible numbers.
+# * say what a step waits for (launching, memory, computing), and recognise impossible numbers;
+# * choose a batch size by speed for one user, by throughput and by price.
 #
 # **You need** lab 1 and Python functions that take functions as arguments. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
@@ -26,7 +27,7 @@
 # `TODO` are yours. The check below each runs a few visible tests. After you hand in, the grader
 # runs it on hidden tests.
 #
-# **Time:** 3 to 4.5 hours. {points}:
+# **Time:** 3 to 3.5 hours. {points}:
 #
 # {points by section}
 #
@@ -41,9 +42,13 @@
 # reads the whole prompt and makes the first new token: this is the *prefill*. Each later pass reads
 # the last token and makes the next one: this is a *step* of *decode*.
 
+# %% answer="student_id" points=0
+student_name = "instructor"
+student_id = "instructor"
+
 # %% given="setup"
 import statistics
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -79,7 +84,7 @@ check = kit.start("throughput", globals())
 # %% given="clock"
 import time
 
-# %% exercise="labkit.throughput:time_runs" points=2
+# %% exercise="labkit.throughput:time_runs" points=2 minutes=25 level=2
 
 # %% experiment="cold_and_warm"
 loaded = kit.zoo.load("tiny-target", profile="cpu")
@@ -109,21 +114,27 @@ headings = ["new tokens", *kit.recorded_results("throughput-*.jsonl")]
 kit.Table(headings, [[n, *r] for n, r in rows.items()], "first run / median")
 
 # %% [markdown]
-# ## 2. Exactly so many tokens
+# ## 2. Find the three bugs
 #
-# To compute tokens per second, you need a known number of tokens, and the same work in each run. By
-# default, `model.generate` of transformers guarantees neither:
+# To compute tokens per second, you need a known number of tokens, and the same work in each run.
+# This function should see to that. It has three bugs, and none of them raises an error:
 #
-# * A model may stop early, at its end-of-text token.
-# * Its `generation_config`, which comes with the weights, may switch sampling on.
-# * It may ignore prompt tokens whose id equals the id of the padding. Random prompts contain such
-#   tokens.
+# ```python
+# def generate_fixed(model, tokens, n_new):
+#     generated = model.generate(tokens, max_new_tokens=n_new)
+#     return generated[:, tokens.shape[1] :]
+# ```
 #
-# Write one call that prevents all three. Read [the arguments of
-# `generate`](https://huggingface.co/docs/transformers/main_classes/text_generation). The model's
-# settings for beam search and for the cache are right already: leave them as they are.
+# Run the next cell. It gives the function a small model that has the settings of many published
+# ones. Each line shows what a bug does. Then write the function without them. You find what you
+# need in [the arguments of
+# `generate`](https://huggingface.co/docs/transformers/main_classes/text_generation). The settings
+# for beam search and for the cache are right already: leave them as they are.
 
-# %% exercise="labkit.throughput:generate_fixed" points=1.5
+# %% experiment="three_bugs"
+lab.bugs.symptoms(loaded.model)
+
+# %% exercise="labkit.throughput:generate_fixed" points=1 minutes=25 level=2
 
 # %% experiment="tokens_made"
 for n_new in (1, 5, 20):
@@ -171,7 +182,7 @@ except MemoryError as error:
     del frame
 print(f"after it:      {memory_errors_alive()} exceptions")
 
-# %% exercise="labkit.throughput:sweep" points=2
+# %% exercise="labkit.throughput:sweep" points=2 minutes=30 level=2
 
 # %% [markdown]
 # ## 4. Tokens per second
@@ -187,7 +198,7 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 #
 # We take the median.
 
-# %% exercise="labkit.throughput:tokens_per_s" points=0.5
+# %% exercise="labkit.throughput:tokens_per_s" points=0.5 minutes=5 level=1
 
 # %% [markdown]
 # ## 5. The experiments
@@ -197,17 +208,17 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # continues where it stopped, and measures what had no room in memory. Delete the file to start
 # again. `kit.profile()` has the models and sizes for your machine.
 #
-# There are four experiments:
+# There are three experiments:
 #
 # * `input_sweep` varies the length of the prompt;
 # * `output_sweep` varies the number of new tokens;
-# * `three_models` runs a small, a medium and an older model;
 # * `forward_by_batch` times one pass over 256 tokens and varies the batch size.
 #
 # The models for a GPU have random weights: nothing is downloaded, and the times are the same. The
-# first experiment makes 64 new tokens on a GPU, and 16 on a CPU. `kit.short(kit.profile())`
-# measures only some of the points, which takes about a minute on a CPU. If you have time, replace
-# it by `kit.profile()`: this measures all of them.
+# first experiment makes 64 new tokens on a GPU, and 16 on a CPU. Each point is run 10 times, or 5
+# times if a run takes more than 5 s. `kit.short(kit.profile())` measures only some of the points,
+# which takes about three minutes on a CPU. If you have time, replace it by `kit.profile()`: this
+# measures all of them.
 #
 # Each experiment prints two tables, one with times and one with rates:
 #
@@ -227,21 +238,22 @@ setting = kit.short(kit.profile())
 here = kit.Provenance.here(setting, "lab 02_throughput")
 recorder = kit.Recorder("my_throughput.jsonl", here)
 harness = lab.experiments.Harness(time_runs, generate_fixed, sweep)
-bench = kit.Bench(setting, recorder, harness, point_s=2.0)
+bench = kit.Bench(setting, recorder, harness, point_s=2.0, is_thorough=True)
 print(here)
-for experiment in lab.experiments.EXPERIMENTS.values():
-    experiment(bench)
+for name in lab.experiments.OWN:
+    lab.experiments.EXPERIMENTS[name](bench)
 mine = recorder.record()
 print(recorder)
 
 # %% experiment="tables"
-for name in lab.experiments.EXPERIMENTS:
+for name in lab.experiments.OWN[1:]:
     display(lab.tables.table(mine, name))
 
 # %% [markdown]
 # The figures show a record of an H200 first, and then yours. Points are medians. Bars show the
 # middle half of the runs. The grey area is below the *floor*: the time that moving the data and
-# computing take at least. No correct measurement lies in the grey area.
+# computing take at least. On a card with a data sheet, no correct measurement lies in the grey
+# area. The floor of a CPU is itself measured, so other programs can disturb it.
 
 # %% experiment="sweep_figures"
 records = {"yours": mine, **kit.recorded_results("throughput-*.jsonl")}
@@ -282,7 +294,7 @@ lab.figures.forward_by_batch(records["yours"])
 # *prefill*, because the prefill already makes the first token. Before you write the function,
 # compute the step from these two times.
 
-# %% exercise="labkit.throughput:fit_steps" points=1
+# %% exercise="labkit.throughput:fit_steps" points=1 minutes=20 level=2
 
 # %% experiment="prefill_and_step"
 fits = []
@@ -311,193 +323,283 @@ kit.Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 # keep it.) R² is 1 if all points lie on the line. Here it is close to 1, and does not show the
 # problem.
 #
-# ## 7. What does a step wait for?
+# ## 7. Count what a step launches
 #
 # For a step of Qwen3-8B with a batch of 8, an H200 moves 15.1 GB of weights at 4.8 TB/s. This takes
 # 3.2 ms. (These are all weights but the input embedding: a step reads only a few of its rows.)
 # Computing takes 0.12 ms. The measured step takes 33 ms. So the step waits neither for memory nor
-# for computing. It waits for the CPU (the *host*), which *launches* the GPU's kernels one by one.
-# Each of the 36 layers has dozens of kernels, and launching those of one layer takes 0.91 ms.
-# PyTorch's default is to launch each operation when Python reaches it. This is called *eager*.
+# for computing. The third suspect is the CPU (the *host*). It tells the GPU which kernels to run,
+# one by one. This is called *launching*. PyTorch's default is to launch each operation when Python
+# reaches it. This is called *eager*.
 #
-# So three times compete, and the longest one is the limit:
+# So how many operations does a step have? PyTorch sends each one through its *dispatcher*, which
+# chooses the code for it. A `TorchDispatchMode` sees them all:
+#
+# ```python
+# class Watching(TorchDispatchMode):
+#     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+#         ...  # called for each operation, in place of it
+#
+# with Watching():
+#     ...  # operations in here are seen
+# ```
+
+# %% given="dispatch"
+from collections import Counter
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+# %% exercise="labkit.throughput:count_operations" points=1.5 minutes=25 level=2
+
+# %% [markdown]
+# Now count a decode step. The width of a model changes no count, so the cell builds thin models with
+# a width of 16. A model with four layers has one layer more than a model with three: their
+# difference is a layer. Some operations only make a *view*: another shape for the same numbers, such
+# as `aten.t.default`. A view starts no kernel on a GPU. The cell counts views separately.
+
+# %% experiment="layer_counts"
+FAMILIES = ("Qwen/Qwen3-8B", "meta-llama/Llama-3.1-8B", "allenai/OLMo-7B-0724-hf")
+of_a_layer, counted = {}, []
+for name in FAMILIES:
+    three, four = (
+        Counter(count_operations(lab.steps.pass_of(model)))
+        for model in (
+            lab.steps.thin_model(name, n, dtype="bfloat16") for n in (3, 4)
+        )
+    )
+    of_a_layer[name] = four - three
+    n_launched, n_views = lab.steps.launched(of_a_layer[name])
+    outside = lab.steps.launched(three)[0] - 3 * n_launched
+    counted.append([name, n_launched, n_views, outside])
+kit.Table(["model", "a layer", "views of a layer", "outside the layers"], counted)
+
+# %% experiment="most_common"
+for name, counts in of_a_layer.items():
+    print(name, counts.most_common(4))
+
+# %% [markdown]
+# A Qwen3 layer has four norms, and each needs eight operations: convert to float32, square, mean,
+# add, root, multiply, convert back, multiply. A Llama layer has two norms. Both have seven products
+# of matrices (`aten.mm`). So the number of operations says little about the number of FLOPs.
+#
+# The next table shows eager decode steps of a batch of one after 300 cached tokens. Another table
+# shows the heads of four models.
+
+# %% experiment="eager_steps"
+for name, record in kit.recorded_results("speculative-h?00.jsonl").items():
+    print(name)
+    display(lab.tables.eager_table(record))
+lab.tables.heads_table()
+
+# %% [markdown]
+# ### Question: the time of an operation
+#
+# Choose one of the two records. For each of three models, how many operations does a step launch?
+# Multiply those of a layer by the layers, and add those outside. (Qwen3-1.7B has the same layers as
+# Qwen3-8B, but fewer.) Divide the time of the step by that. A difference of 15 % in the count is
+# accepted, because versions of transformers differ.
+#
+# Which of the four models use multi-head attention? They have as many KV heads as query heads.
+
+# %% answer="operations" points=0.5
+operations = {
+    "record": "speculative-h200",
+    "operations": {  # launched by one step: all layers, and what is outside them
+        "Qwen3-1.7B": 28 * 56 + 21,
+        "Qwen3-8B": 36 * 56 + 21,
+        "Llama-3.1-8B": 32 * 40 + 21,
+    },
+    "us_per_operation": {  # microseconds of the eager step / operations
+        "Qwen3-1.7B": 14.2,
+        "Qwen3-8B": 14.1,
+        "Llama-3.1-8B": 16.1,
+    },
+    "without_shared_kv_heads": ["OLMo-7B"],  # of the four models
+}
+
+# %% [markdown]
+# An operation takes nearly the same time in all three models, 14 to 16 µs on the H200. A step of
+# Qwen3-0.6B takes as long as one of Qwen3-1.7B, although it moves a third of the bytes: both have 28
+# layers. So the *operations* decide, not the layers and not the parameters. This explains a surprise
+# of many benchmarks: OLMo-7B is faster than Qwen3-8B, because its layer has fewer operations.
+#
+# ## 8. What does a step wait for?
+#
+# Four things compete for the time of a pass:
 #
 # | limit | time | it shrinks with |
 # |---|---|---|
-# | `"launch"` | layers × launch time per layer | fewer layers, CUDA graphs, compiled code |
+# | `"launch"` | operations × time of an operation | fewer operations, CUDA graphs, compiled code |
 # | `"memory"` | bytes moved ÷ bandwidth | fewer bits per number, shared KV heads |
 # | `"compute"` | FLOPs ÷ peak FLOP/s | fewer tokens, smaller models |
+# | `"rest"` | what the others do not explain | better kernels |
 #
-# The last two are *floors*. The bytes are those of the weights and of the KV cache, and the FLOPs
-# are about 2 × parameters × tokens. Launching is not a floor in this
-# sense, because *CUDA graphs* (many launches, replayed as one) can remove most of it. A measured
-# step cannot be below a floor. If it is, the measurement is wrong, or the floor is: on a CPU the
-# floor is measured too, and other programs disturb it.
+# Memory and compute are *floors*. The bytes are those of the weights and of the KV cache, and the
+# FLOPs are about 2 × parameters × tokens. A measured step cannot be below a floor. If it is, the
+# measurement is wrong, or the floor is.
 #
-# If launching is the limit, a step takes the same time for a large and for a small `d_model`. On a
-# CPU, *launch time* means the fixed cost of each layer: the time that Python and PyTorch need,
-# whatever the size of the tensors.
-
-# %% exercise="labkit.throughput:limit_of" points=1
-
-# %% [markdown]
-# ### Question: three models
+# Launching can be measured. A *thin* model has the same layers with a width of 16. Its step
+# dispatches the same operations, and moves and computes next to nothing. So its time is the time of
+# launching. On a CPU there is no GPU to launch on, but the same happens: Python and PyTorch need
+# time for each operation, whatever the size of its tensors. There, one processor does all of it, one
+# after the other. On a GPU the host launches the next operations while the GPU computes, so a pass
+# takes the longer of the two times.
 #
-# Choose one record, for example `"throughput-cpu"`. For each of its three models, how many
-# milliseconds does a step take per layer? Take the time of the run in `three_models`, divided by
-# its new tokens, as the step. This time contains a share of the prefill, which is small. The column
-# `ms/layer` shows the result: compute one of the three yourself, and compare.
-#
-# Which of the three models use multi-head attention? They have as many KV heads as query heads. The
-# cell prints the heads of each model.
+# The next cell measures passes and their thin copies with your `count_operations`. It takes about a
+# minute on a CPU.
 
-# %% experiment="three_models_table"
-for name in kit.recorded_results("throughput-*.jsonl"):
-    print(name)
-    display(lab.tables.table(records[name], "three_models"))
-    for role in ("small", "medium", "older"):
-        model = kit.profile(records[name].provenance.profile).roles[f"sweep-{role}"]
-        s = kit.ModelWork.of(model).shape
-        heads = f"{s.n_heads} query heads, {s.n_kv_heads} KV heads"
-        print(f"{role}: {model}, {s.n_layers} layers, {heads}")
+# %% experiment="own_launches"
+bench.fill(lab.launches.launches, count=count_operations)
+lab.shares.shares_table(recorder.record())
 
-# %% answer="three_models" points=0.5
-three_models = {
-    "record": "throughput-cpu",
-    "ms_per_layer": {  # milliseconds of one step / layers
-        "small": 0.71,
-        "medium": 1.20,
-        "older": 1.36,
-    },
-    "without_shared_kv_heads": ["older"],  # of "small", "medium", "older"
-}
+# %% experiment="recorded_shares"
+for record in kit.recorded_results("steps-*.jsonl").values():
+    display(lab.shares.shares_table(record))
 
 # %% [markdown]
 # ### Question: which limit holds?
 #
-# Use the same record. Which limit holds in each of these five cases?
+# Use one of the recorded tables. Which of the four shares is the largest in each of these cases? The
+# check also accepts a share that is close: at least two thirds of the largest one.
 #
-# * `decode_small_model`, `decode_medium_model`: a decode step with 64 cached tokens;
-# * `prefill_longest`: the prefill of the longest prompt that ran;
-# * `forward_one`, `forward_sixteen`: one pass over 256 tokens, for 1 text and for 16 texts.
-#
-# The launch time is layers × launch time per layer. Take the smallest of your three numbers above
-# as launch time per layer, because it contains the least moving and computing. The cell below
-# prints the layers and the two floors. The check accepts each limit whose time is within a factor
-# of 1.5 of the longest.
-
-
-# %% experiment="floors"
-def layers_and_floor(record, role, n_new, n_cached, batch_size):
-    model = kit.profile(record.provenance.profile).roles[role]
-    machine, _ = kit.machine_of(record)
-    floor = kit.pass_floor(
-        machine, model, n_new, n_cached, batch_size, record.provenance.dtype
-    )
-    return kit.ModelWork.of(model).shape.n_layers, floor
-
-
-rows = []
-for name in kit.recorded_results("throughput-*.jsonl"):
-    batch_size = kit.profile(records[name].provenance.profile).sweep_batch_size
-    longest = max(
-        row.n_input for row in records[name].of("input_sweep") if row.is_ok
-    )
-    for region, sizes in {
-        "decode_small_model": ("sweep-small", 1, 64, batch_size),
-        "decode_medium_model": ("sweep-medium", 1, 64, batch_size),
-        "prefill_longest": ("sweep-medium", longest, 0, batch_size),
-        "forward_one": ("forward", 256, 0, 1),
-        "forward_sixteen": ("forward", 256, 0, 16),
-    }.items():
-        n_layers, floor = layers_and_floor(records[name], *sizes)
-        floors_ms = (1e3 * floor.moving_s, 1e3 * floor.computing_s)
-        rows.append([name, region, n_layers, *(f"{ms:.3f}" for ms in floors_ms)])
-kit.Table(["record", "case", "layers", "moving ms", "computing ms"], rows)
+# * `decode_one`: a decode step of one text with 64 cached tokens;
+# * `decode_medium_model`, `decode_small_model`: the same for a batch, and for a small model;
+# * `prefill`: the prefill of one long prompt;
+# * `forward_sixteen`: one pass over 256 tokens of 16 texts.
 
 # %% answer="which_limit" points=1
 which_limit = {
-    "record": "throughput-cpu",
-    "decode_small_model": "launch",  # "launch", "memory" or "compute"
-    "decode_medium_model": "launch",
-    "prefill_longest": "compute",
-    "forward_one": "compute",
+    "record": "steps-cpu",
+    "decode_one": "launch",  # "launch", "memory", "compute" or "rest"
+    "decode_medium_model": "rest",
+    "decode_small_model": "launch",
+    "prefill": "compute",
     "forward_sixteen": "compute",
 }
 
 # %% [markdown]
-# ## 8. Your table
+# ### Take the launches away
 #
-# Copy your output sweep into the table. The next cell prints it ready to paste. It also measures
-# one row a second time, for the entry `"again"`.
+# A *CUDA graph* stores all launches of a step, and replays them as one. Then the host has nearly
+# nothing to do. How long will a step take? Predict it before you look: the step cannot be faster
+# than its floor. The cell prints the floors.
+
+# %% experiment="step_floors"
+for name, record in kit.recorded_results("speculative-h?00.jsonl").items():
+    print(name)
+    display(lab.tables.floors_table(record))
+
+# %% [markdown]
+# ### Question: without launches
 #
-# A slow machine costs you no points. The check compares the rows with each other, with your second
-# measurement, and with what the machine can do. `"machine"` is `"CPU"`, the name of your card as in
-# lab 1, or `"another GPU"`. For a row that did not run, write `"out of memory"` or `"skipped"`. Three
-# rows must have run. If the GPU has no room for them, measure on the CPU: in section 5, write
-# `kit.profile("cpu")` for `kit.profile()`, and another file name.
+# Choose one record. Predict the step of each model as a CUDA graph, in milliseconds. The check
+# accepts one to two times the floor. Which of the three models gains most?
 
-# %% experiment="table_to_paste"
-rows = {row.n_new: row for row in mine.of("output_sweep")}
-again_row = max(
-    (row for row in rows.values() if row.is_ok and row.n_new <= 64),
-    key=lambda row: row.n_new,
-    default=None,
-)
-again_s = lab.experiments.measured_again(bench, again_row) if again_row else []
-size = f"batch of {setting.sweep_batch_size}, 64 in"
-print(f"{setting.roles['sweep-medium']} on {here.device}, {here.dtype}, {size}")
-for n, row in rows.items():
-    if row.is_ok:
-        rate = tokens_per_s(row.batch_size, n, row.samples_s)
-        cell = f'{{"time_s": {row.time_s:.5f}, "tokens_per_s": {rate:.2f}}}'
-        print(f'"{n} new": {cell},')
-    else:
-        print(f'"{n} new": "{row.outcome}",')
-if again_s:
-    median_s = statistics.median(again_s)
-    print(f'"again": {{"n_new": {again_row.n_new}, "time_s": {median_s:.5f}}}')
-else:
-    print("No row of at most 64 tokens could be measured again.", recorder)
+# %% answer="without_launches" points=0.5
+without_launches = {
+    "record": "speculative-h200",
+    "ms": {"Qwen3-1.7B": 1.0, "Qwen3-8B": 4.0, "Llama-3.1-8B": 4.0},
+    "gains_most": "Qwen3-1.7B",
+}
 
-# %% answer="my_table" points=0.5
-my_table = {
-    # the machine is "CPU", "L40S", ...
-    "run": {"model": "tiny-target", "machine": "CPU", "dtype": "float32"},
-    "batch_size": 4,
-    "n_input": 64,
-    "rows": {
-        "1 new": {"time_s": 0.09932, "tokens_per_s": 40.27},
-        "4 new": {"time_s": 0.11455, "tokens_per_s": 139.67},
-        "16 new": {"time_s": 0.23363, "tokens_per_s": 273.94},
-        "64 new": {"time_s": 0.69945, "tokens_per_s": 366.00},
-        "256 new": {"time_s": 2.71705, "tokens_per_s": 376.88},
-    },
-    "again": {"n_new": 64, "time_s": 0.7180},  # a row, measured a second time
+# %% experiment="reveal"
+recorded = kit.recorded_results("speculative-h?00.jsonl")
+lab.figures.with_and_without_launches(recorded["speculative-h200"])
+
+# %% [markdown]
+# A step of Qwen3-8B takes
+# {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=eager | ms .1f} ms eager,
+# and {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=captured | ms .1f} ms
+# as a CUDA graph. (The graph also has fewer operations, because some of its kernels do the work of
+# several.) The weights are the same, and so is the card. The step is near its floor now, so memory is
+# the limit. This is why every serving engine uses CUDA graphs or compiled code.
+#
+# ## 9. One user or many
+#
+# Memory is the limit now, and a step reads all weights for each batch. So a larger batch shares
+# them. This is the plot that the industry uses to compare systems. Its x axis shows the speed for
+# one user, and its y axis the throughput of the card. Three words belong to it:
+#
+# * *TTFT*, time to first token: how long a user waits for the first token. Without a queue, it is
+#   the prefill.
+# * *TPOT*, time per output token: the time of a step. Its inverse is the tokens/s of one user.
+# * *tokens/s of the card*: the batch size ÷ TPOT. It decides the price of a token.
+
+# %% experiment="trade_off"
+served = kit.recorded_results("serving-2gpu*.jsonl")
+lab.figures.user_or_card(served)
+
+# %% experiment="serving_table"
+display(lab.tables.serving_table(served["serving-2gpu"], dollars_per_hour=2.40))
+
+# %% [markdown]
+# The steps are those of Llama-3.1-8B as a CUDA graph. An H100 cost 2.40 dollars an hour in October
+# 2026, at the median of a market. With 512 cached tokens, a batch of 64 takes
+# {measured:serving-2gpu decode_pass batch_size=64 setting=512_cached | ms .1f} ms, and a batch of
+# one {measured:serving-2gpu decode_pass batch_size=1 setting=512_cached | ms .1f} ms. So 64 users
+# get nearly the speed of one. With 8,192 cached tokens, the caches themselves have to be read, and
+# each further user costs time. The last row of the table had no room for its caches.
+
+# %% exercise="labkit.throughput:cheapest_batch" points=1 minutes=15 level=2
+
+# %% experiment="best_batches"
+for name, record in served.items():
+    for n_cached in lab.served.contexts_of(record):
+        steps = lab.served.steps_by_batch(record, n_cached)
+        batch_size, dollars = cheapest_batch(steps, 2.40, 0.020)
+        print(
+            f"{name}, {n_cached:5,} cached: batch {batch_size}, {dollars:.3f} dollars"
+        )
+
+# %% [markdown]
+# ### Question: a promise of 100 tokens per second
+#
+# You promise each user 100 tokens/s. Which TPOT is this? Choose a record and a price of an hour, for
+# example one that you find today. For each of the two contexts, give the cheapest batch that keeps
+# the promise, and its price. Call your function; the cell above shows how.
+
+# %% answer="serving_point" points=1
+serving_point = {
+    "record": "serving-2gpu",
+    "dollars_per_hour": 2.40,  # of one card
+    "most_tpot_ms": 10,
+    "batch": {"512 cached": 64, "8192 cached": 8},
+    "dollars_per_million": {"512 cached": 0.0896, "8192 cached": 0.811},
 }
 
 # %% [markdown]
+# Now measure your own machine: decode steps by batch size, up to 256. Where does a larger batch
+# begin to cost each user time?
+
+# %% experiment="own_batches"
+lab.experiments.EXPERIMENTS["decode_by_batch"](bench)
+mine = recorder.record()
+lab.figures.user_or_card({"yours": mine})
+
+# %% [markdown]
+# ### Is a number possible?
+#
 # The *physics gate* compares the time of each row with the floors of its passes, and the memory
 # that the row needs with the memory of the machine. Then it compares the rows of a sweep with each
 # other: a longer run cannot take less time, and the prefill from the fitted line cannot be
-# negative. If it rejects a row, the row is wrong, or other programs disturbed the measurement:
+# negative. If the gate rejects a row, the row is wrong, or other programs disturbed the measurement:
 # measure it again. The gate finds only impossible rows: a row that it accepts can still be wrong.
+#
+# So there is a second test. Two experiments that measure the same run have to agree within 10 %. One
+# row of our H200's record does not: other programs disturbed it, and we do not use it.
 
 # %% experiment="physics_gate"
-for name, record in records.items():
-    found = kit.refusals(record)
-    print(
-        f"{name}: {len(record.rows)} rows, {len(found)} rejected",
-        *found,
-        sep="\n  ",
-    )
+for name, record in {**records, "yours": mine}.items():
+    found, apart = kit.refusals(record), kit.disagreements(record)
+    words = f"{len(found)} rejected, {len(apart)} that disagree"
+    print(f"{name}: {len(record.rows)} rows, {words}", *found, *apart, sep="\n  ")
 
 # %% [markdown]
-# ## 9. A report with six faults
+# ## 10. A report with six faults
 #
 # We made up a report about an H100. It has 18 entries, A to R, and each of the six faults is in
 # exactly one entry. You find some by a division and some by comparing rows. One needs the floors of
-# section 7. One needs the heads of the models, which section 7 prints for the H200's record.
+# section 8. One needs the heads of the models, which section 7 prints.
 #
 # The data sheet of the card says 3,350 GB/s, and 989 TFLOP/s in bfloat16. Here the check tests only
 # that you name six different entries. A green tick does not mean that they are right: that is
@@ -520,7 +622,7 @@ flawed_report = {
 }
 
 # %% [markdown]
-# ## 10. The roofline, with your points on it
+# ## 11. The roofline, with your points on it
 #
 # The *roofline* shows the best that a machine can do. The y axis shows FLOP/s. The x axis shows the
 # *arithmetic intensity* of a pass: FLOPs for each byte that it must move. On the left, the line is
@@ -528,8 +630,9 @@ flawed_report = {
 # moving and computing take equally long.
 #
 # Each dot is a measured pass. If a dot is far below the roof, the pass waits for something else,
-# for example launching. Move the slider for the batch: at which batch size would a decode step
-# reach the ridge? (This question gives no points.)
+# for example launching. The roof of a CPU is measured before the passes: on a busy machine a dot can
+# be slightly above it. Move the slider for the batch: at which batch size would a decode step reach
+# the ridge? (This question gives no points.)
 
 # %% experiment="roofline_widget"
 lab.widget.roofline_explorer(mine)
@@ -569,19 +672,17 @@ lab.tables.cards_table("Qwen/Qwen3-8B")
 # * *0.25 if launching (34 ms) is compared with the floors, and only the prefill becomes faster.*
 
 # %% [markdown]
-# ### Written answer: what limits what?
+# ### Written answer: prompt and batch
 #
-# Describe *your own* four experiments of section 5, with their figures and tables. Write 3 to 4
-# sentences for each, with numbers, and name the limit each time (launch, memory or compute). Say
-# how you know.
+# Describe *your own* experiments, with their figures and tables. Write 3 to 4 sentences for each,
+# with numbers, and name the limit each time (launch, memory, compute or the rest). Say how you know.
 #
 # 1. Prompt length: how do time and throughput change, and why? In the H200's table of section 5,
 #    which prompt is the first without room on a card of 24 GB, and on one of 80 GB?
-# 2. New tokens: is the curve a line? Which part is prefill, and which is steps?
-# 3. Three models: which one is fastest per layer? Does its size explain this?
-# 4. Batch: from which batch size on does a pass take longer than for one text, and why?
+# 2. Batch, in `forward_by_batch`: from which batch size on does a pass take longer than for one
+#    text, and why? How do the milliseconds per sequence change?
 
-# %% [markdown] written="reflection" points=2
+# %% [markdown] written="reflection" points=1
 # These are the answers for the record of one CPU core, with the H200 for comparison.
 #
 # *1.* With 1 to 16 prompt tokens, the time stays between
@@ -592,57 +693,35 @@ lab.tables.cards_table("Qwen/Qwen3-8B")
 # to {measured:throughput-cpu input_sweep n_input=2048 | s .1f} s. This is more than in proportion,
 # because attention has a
 # quadratic term. The throughput falls, because the same 64 tokens take more time. Long prompts are
-# limited by computing: their computing floor is the longest of the three times. By the peaks of the
+# limited by computing: that is the largest of the four shares. By the peaks of the
 # H200, the first prompt without room has 4,096 tokens at 24 GB, and 32,768 tokens at 80 GB.
 #
-# *2.* The curve is nearly a line:
-# {measured:throughput-cpu output_sweep n_new=1 | ms .0f} ms for the first token, and about 10 ms
-# for each further
-# token. Throughput rises from {measured:throughput-cpu output_sweep n_new=1 | tokens/s .0f}
-# to {measured:throughput-cpu output_sweep n_new=64 | tokens/s .0f} tokens/s at 64 new tokens,
-# because more tokens share the
-# prefill. Then it hardly rises:
-# {measured:throughput-cpu output_sweep n_new=256 | tokens/s .0f} tokens/s at 256. The steps now
-# take nearly all of the time.
-#
-# *3.* A layer takes {measured:throughput-cpu three_models model=tiny-target | ms/192 .2f} ms
-# in the medium model and {measured:throughput-cpu three_models model=tiny-mha | ms/192 .2f} ms
-# in the older one. In the small model
-# its only layer takes {measured:throughput-cpu three_models model=tiny-draft | ms/16 .2f} ms,
-# although it has 24 times fewer weights. The floors of the medium
-# model's layer are 0.14 ms (moving) and 0.10 ms (computing). So neither moving nor computing
-# decides. Each layer has a fixed cost, which this lab calls launching. (The small model's layer
-# also carries the cost of each step outside the layers.) On an H200 it is similar:
-# {measured:throughput-h200 three_models model=Qwen3-1.7B | ms/1792 .2f} ms for Qwen3-1.7B
-# and {measured:throughput-h200 three_models model=Qwen3-8B | ms/2304 .2f} ms for Qwen3-8B, although
-# their floors differ by a factor of four.
-#
-# *4.* On one core, a pass takes {measured:throughput-cpu forward_by_batch batch_size=1 | ms .0f} ms
+# *2.* On one core, a pass takes {measured:throughput-cpu forward_by_batch batch_size=1 | ms .0f} ms
 # for one text and {measured:throughput-cpu forward_by_batch batch_size=8 | ms .0f} ms for eight. It
 # grows in proportion
-# from the start, because computing is the limit. On the H200 it takes
+# from the start, because computing is the limit: each text takes about 88 ms. On the H200 it takes
 # {measured:throughput-h200 forward_by_batch batch_size=4 | ms .0f}
 # to {measured:throughput-h200 forward_by_batch batch_size=1 | ms .0f} ms for 1, 2 and 4
 # texts, because launching takes longer than computing. Then it takes
 # {measured:throughput-h200 forward_by_batch batch_size=8 | ms .0f}
-# and {measured:throughput-h200 forward_by_batch batch_size=16 | ms .0f} ms.
+# and {measured:throughput-h200 forward_by_batch batch_size=16 | ms .0f} ms. A text takes
+# {measured:throughput-h200 forward_by_batch batch_size=1 | ms .0f} ms alone, and
+# {measured:throughput-h200 forward_by_batch batch_size=16 | ms/16 .1f} ms in a batch of 16.
 #
-# *Marking (2 points). Fast numbers earn nothing:*
+# *Marking (1 point). Fast numbers earn nothing:*
 #
 # * *0.5 for the prompt length: a flat part and a growing part, the reason for each, two numbers.*
-# * *0.5 for new tokens: a line, with prefill and step named and given in ms.*
-# * *0.5 for the models: time per layer compared, and a fixed cost per layer instead of size as the
-#   reason.*
-# * *0.5 for the batch: where the time begins to grow, and which limit holds before and after.*
+# * *0.5 for the batch: where the time begins to grow, which limit holds before and after, and the
+#   time per sequence.*
 
 # %% [markdown]
 # ## What you have shown
 #
 # Your timer and your sweep give numbers that another person can trust. With them you found what a
-# step waits for. A step of an 8B model takes 33 ms on an H200, although its memory could supply the
-# weights in 3.2 ms. So the memory is busy for a tenth of the step. The rest is waiting for
-# launches. Larger batches share the launch time (lab 5), CUDA graphs remove it, and speculation
-# (lab 6) makes fewer steps. Lab 3 asks when a KV cache helps.
+# step waits for. A step of an 8B model takes 29 ms on an H200, although its memory could supply the
+# weights in 3.2 ms. The rest is 2,037 launches. A CUDA graph removes them, and the step takes 4 ms.
+# Larger batches share the weights (lab 5), and speculation (lab 6) makes fewer steps. Lab 3 asks
+# when a KV cache helps.
 #
 # **Read next**
 #

@@ -70,7 +70,7 @@ def test_every_command_is_in_the_readme(capsys):
         cli.main(["--help"])
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     shown = capsys.readouterr().out
-    for command in ("generate", "models", "hardware", "measure", "figures"):
+    for command in ("generate", "models", "hardware", "measure", "figures", "tables"):
         assert command in shown and f"labkit {command}" in readme
 
 

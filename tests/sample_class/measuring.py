@@ -31,7 +31,7 @@ for module in [importlib.import_module(name) for name in names if '.checks' in n
 
 FORGED_RECORD = """
 import pathlib, shutil, labkit.models.facts
-for name in ('throughput-mine', 'throughput-cpu'):
+for name in ('steps-mine', 'steps-cpu'):
     shutil.copytree(labkit.models.facts.data_path('results'), 'results', dirs_exist_ok=True)
     pathlib.Path('results', name + '.jsonl').write_text('{"format": 1}\\n')
 labkit.models.facts.data_path = pathlib.Path
@@ -111,16 +111,14 @@ def sweep(points, measure, save, free_memory, done=()):
         save(point, samples, outcome)
 """
 
-# Times so short that tokens per second are infinite, and near to any other number.
-NO_TIME = """
-my_table = {
-    "run": {"model": "tiny-target", "machine": "CPU", "dtype": "float32"},
-    "batch_size": 1_000_000,
-    "n_input": 64,
-    "rows": {
-        f"{n} new": {"time_s": (n + 4) * 1e-308, "tokens_per_s": 123.0} for n in (1, 4, 16, 64, 256)
-    },
-    "again": {"n_new": 64, "time_s": 68e-308},
+# Prices that are near to any other number, because an hour costs next to nothing.
+NO_PRICE = """
+serving_point = {
+    "record": "serving-2gpu",
+    "dollars_per_hour": 1e-308,
+    "most_tpot_ms": 1e300,
+    "batch": {"512 cached": 1, "8192 cached": 1},
+    "dollars_per_million": {"512 cached": 0.0, "8192 cached": 0.0},
 }
 """
 
@@ -150,16 +148,15 @@ def longest_cached_prefix(hashes, cached, n_tokens, block_size):
 def forge_a_record(notebook: dict) -> None:
     """Answers read off a record that the student has written."""
     insert(notebook, FORGED_RECORD, after="setup")
-    for name in ("three_models", "which_limit"):
-        cell = cell_called(notebook, name)
-        cell["source"] = cell["source"].replace("throughput-cpu", "throughput-mine")
+    cell = cell_called(notebook, "which_limit")
+    cell["source"] = cell["source"].replace("steps-cpu", "steps-mine")
 
 
 SAMPLES = [
     forged("x23", "02_throughput", "patches the clock, the device, the physics and the checks",
            PATCH_MEASURING, "answer"),
     Sample("x25", "02_throughput", "a record written by the student", forge_a_record,
-           ("three_models", "which_limit")),
+           ("which_limit",)),
     Sample("x26", "02_throughput", "a forged record of a call",
            replace(FORGED_CALL, "generate_fixed"),
            ("every_token_of_the_prompt_is_seen", "the_prompt_goes_in_unchanged")),
@@ -172,9 +169,8 @@ SAMPLES = [
            replace(ONE_LESS, "sweep"), ("memory_is_freed_once_the_exception_is_gone",)),
     Sample("x63", "02_throughput", "a count of exceptions that sees only those of the check",
            replace(SPARES_PROBES, "sweep"), ("memory_is_freed_once_the_exception_is_gone",)),
-    Sample("x29", "02_throughput", "times so short that rates are infinite",
-           replace(NO_TIME, "my_table"),
-           ("throughput_follows_from_each_row", "no_row_is_faster_than_the_machine")),
+    Sample("x29", "02_throughput", "an hour that costs nothing", replace(NO_PRICE, "serving_point"),
+           ("the_batch_fits_the_limit",)),
     forged("x31", "03_cache_benchmark", "patches the clock, the device, the physics, the checks",
            PATCH_MEASURING, "answer"),
     Sample("x33", "03_cache_benchmark", "hashes equal to every other",

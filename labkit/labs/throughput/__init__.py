@@ -5,6 +5,7 @@ from labkit.lazy import offer
 __all__, __getattr__, __dir__ = offer(
     __name__,
     {
-        "labkit.labs.throughput.": "experiments figures tables widget",
+        "labkit.labs.throughput.": "bugs experiments figures launches programs served "
+        "shares steps tables widget",
     },
 )

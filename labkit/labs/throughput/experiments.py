@@ -8,7 +8,6 @@ experiment that was interrupted goes on where it stopped.
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import torch
 
 from labkit import throughput, zoo
+from labkit.labs.throughput.launches import BATCH_SIZES, decode_by_batch, launches, operations
 from labkit.measuring.bench import Bench, roofline
 from labkit.measuring.device import (
     forget_peak,
@@ -40,6 +40,7 @@ class Harness:
     time_runs: Callable[..., Sequence[float]] = throughput.time_runs
     generate_fixed: Callable[..., Any] = throughput.generate_fixed
     sweep: Callable[..., None] = throughput.sweep
+    count_operations: Callable[..., Any] = throughput.count_operations
 
 
 def _n_fixed(profile: MachineProfile) -> int:
@@ -76,10 +77,24 @@ def measure(experiment: str, bench: Bench) -> None:
         _sweep_generation(bench, experiment, role, points(bench.profile))
 
 
+def _count_and_fill(experiment: Callable[..., Any], bench: Bench) -> None:
+    """Save the rows of an experiment that counts operations."""
+    bench.fill(experiment, count=(bench.harness or Harness()).count_operations)
+
+
+def decode_steps(bench: Bench) -> None:
+    """The rows of `decode_by_batch`, at fewer sizes in a short profile."""
+    is_short = len(bench.profile.output_lengths) < len(BATCH_SIZES)
+    bench.fill(decode_by_batch, sizes=BATCH_SIZES[:: 2 if is_short else 1])
+
+
 EXPERIMENTS: dict[str, Callable[[Bench], None]] = {
     "roofline": roofline,
     **{name: partial(measure, name) for name in SWEEPS},
+    **{each.__name__: partial(_count_and_fill, each) for each in (operations, launches)},
+    "decode_by_batch": decode_steps,
 }
+OWN = ("roofline", "input_sweep", "output_sweep", "forward_by_batch")  # a student's sweeps
 
 
 class _Sweeper:
@@ -201,22 +216,6 @@ def _sweep_generation(bench: Bench, experiment: str, role: str, points: Sequence
     sweeper.harness.sweep(shown, sweeper.measure, sweeper.save, free_device_memory, done)
     del sweeper, loaded
     free_device_memory()
-
-
-def measured_again(bench: Bench, row: Row) -> list[float]:
-    """Three more times of a row of the output sweep; none if its memory has been taken since."""
-    harness = bench.harness or Harness()
-
-    def measure() -> list[float]:
-        loaded = zoo.load_for_timing("sweep-medium", bench.profile)
-        tokens = torch.randint(loaded.vocab_size, (row.batch_size, row.n_input)).to(loaded.device)
-        run = partial(harness.generate_fixed, loaded.model, tokens, row.n_new)
-        return list(harness.time_runs(run, time.perf_counter, synchronize, 1, 3))
-
-    with suppress(MemoryError):
-        return out_of_memory_as_one(measure)
-    free_device_memory()
-    return []
 
 
 def _size(point: Point) -> int:

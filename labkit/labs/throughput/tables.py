@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable
 
+from labkit.labs.throughput import served
 from labkit.labs.throughput.records import floors_of_run
 from labkit.measuring.records import OUT_OF_MEMORY, Record, Row
 from labkit.measuring.roofline import Roofline, pass_floor, ridge_point
@@ -80,6 +81,61 @@ def memory_table(record: Record, cut: Iterable[Record], cards_gb: tuple[int, ...
         f"{gb} GB, measured" for gb in measured
     ]
     return Table(["in", "peak GB", *headings], rows, f"input_sweep, {record.provenance}")
+
+
+def eager_table(record: Record) -> Table:
+    """Eager decode steps: the layers of each model, and milliseconds."""
+    lines = []
+    for row in record.of("decode_steps"):
+        if row.is_ok and (row.n_input, row.setting) == (1, served.EAGER):
+            layers = facts_of(row.model)["num_hidden_layers"]
+            lines.append([row.short_model, layers, f"{1e3 * row.time_s:.2f}"])
+    return Table(["model", "layers", "eager ms"], lines, f"{record.provenance}")
+
+
+def heads_table() -> Table:
+    """The heads of the models that the lab asks about."""
+    lines = []
+    for model in (*served.EAGER_MODELS, served.OLDER):
+        facts = facts_of(model)
+        heads = facts["num_attention_heads"], facts["num_key_value_heads"]
+        lines.append([model.rpartition("/")[2].removesuffix("-0724-hf"), *heads])
+    return Table(["model", "query heads", "KV heads"], lines)
+
+
+def floors_table(record: Record) -> Table:
+    """The floors of a decode step of each model that the lab asks about, and its eager time."""
+    lines = []
+    for model in served.EAGER_MODELS:
+        floor = served.floor_of_step(record, model)
+        floors = (f"{1e3 * each:.3f}" for each in (floor.moving_s, floor.computing_s))
+        eager_ms = f"{1e3 * served.step_s(record, model, served.EAGER):.2f}"
+        lines.append([model.rpartition("/")[2], *floors, eager_ms])
+    headings = ["model", "moving ms", "computing ms", "eager ms"]
+    return Table(headings, lines, f"{record.provenance}, batch 1")
+
+
+def serving_table(record: Record, dollars_per_hour: float) -> Table:
+    """Decode steps by batch and context: TPOT, throughput, price; and the TTFT of such a prompt."""
+    lines = []
+    has_joules = any("joules" in row.counts for row in served.decode_rows(record))
+    for row in served.decode_rows(record):
+        n_cached = int(row.counts["n_cached"])
+        if not row.is_ok:
+            lines.append([f"{n_cached:,}", row.batch_size, row.outcome, *[None] * (4 + has_joules)])
+            continue
+        rate = row.batch_size / row.time_s
+        ttft_s = served.prompt_s(record, n_cached)
+        cells = [f"{1e3 * row.time_s:.2f}", f"{1 / row.time_s:.0f}", f"{rate:,.0f}"]
+        cells.append(f"{dollars_per_hour / 3600 / rate * 1e6:.3f}")
+        if has_joules:
+            cells.append(f"{row.counts['joules'] / row.batch_size:.3f}")
+        ttft = None if ttft_s is None else f"{1e3 * ttft_s:.0f}"
+        lines.append([f"{n_cached:,}", row.batch_size, *cells, ttft])
+    headings = ["cached", "batch", "TPOT ms", "tok/s, user", "tok/s, card", "$ per million"]
+    headings += ["J/token"] * has_joules + ["TTFT ms"]
+    price = f"{dollars_per_hour:.2f} dollars per hour"
+    return Table(headings, lines, f"{record.provenance}; {price}")
 
 
 def _filled(names: tuple[str, ...], lines: list[dict[str, str]]) -> list[str]:

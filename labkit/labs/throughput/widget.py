@@ -15,10 +15,14 @@ from labkit.measuring.records import NothingMeasured, Record, recorded_results
 from labkit.measuring.roofline import BYTES, ModelWork, Roofline, ridge_point
 from labkit.measuring.tables import Table, or_sentence
 from labkit.measuring.widgets import Control, has_widgets, player
+from labkit.models.facts import gpus
+from labkit.models.tiny import has_facts
 
 BATCH_SIZES = tuple(2**i for i in range(11))
 N_CACHED = 64
+MEASURED = ("forward_by_batch", "three_models", "launches", "decode_by_batch")
 CHOSEN = COLORS["other"]
+OWN_ROOF = "This roof was measured: on a busy machine a pass may be above it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +46,16 @@ class Point:
 def points_of(record: Record) -> list[Point]:
     """The passes that a record measured: forward passes, and the steps of each of its models.
 
-    A step is a run's time per new token; what the prefill takes is shared out among them.
+    A step of three_models is a run's time per new token, with its share of the prefill.
     """
     found = []
     width = BYTES[record.provenance.dtype]
-    for row in [*record.of("forward_by_batch"), *record.of("three_models")]:
-        if not row.is_ok:
+    for row in (row for name in MEASURED for row in record.of(name)):
+        if not (row.is_ok and has_facts(row.model)):
             continue
-        work = ModelWork.of(row.model)
-        n_fed, n_cached = (1, row.n_input) if row.n_new else (row.n_input, 0)
-        kind = "step of" if row.n_new else f"pass over {row.n_input},"
+        work, n_cached = ModelWork.of(row.model), int(row.counts.get("n_cached", 0))
+        n_fed, n_cached = (1, row.n_input) if row.n_new else (row.n_input, n_cached)
+        kind = "step of" if n_cached else f"pass over {row.n_input},"
         found.append(
             Point(
                 f"{kind} {row.model.rpartition('/')[2]}, batch {row.batch_size}",
@@ -114,7 +118,8 @@ def draw(record: Record, batch_size: int, model: str | None = None) -> CourseFig
             f"{model.rpartition('/')[2]}, batch {batch_size}: at best {tokens_per_s:,.0f} "
             f"tokens per second, {waits} is the limit"
         )
-        caption = "No pass can lie above the roof. The diamond is a decode step of this batch."
+        caption = "No pass can lie above the roof." if machine.name in gpus() else OWN_ROOF
+        caption += " The diamond is a decode step of this batch."
         return say(figure, title, f"{machine.name}; {record.provenance}", caption)
 
 
@@ -162,9 +167,9 @@ def _roof(machine: Roofline, dtype: str, flops_per_byte: numpy.ndarray) -> numpy
 
 
 def _models_of(record: Record) -> list[str]:
-    """Those of the three that ran, else any that did. Raises: NothingMeasured if none did."""
+    """Those of the three that ran, else all that did. Raises: NothingMeasured if none did."""
     models = [row.model for row in record.of("three_models") if row.is_ok]
-    models = models or [row.model for row in record.rows if row.is_ok][:1]
+    models = models or [row.model for row in record.rows if row.is_ok and has_facts(row.model)]
     if not models:
         raise NothingMeasured.of(record.of("three_models"), "three_models")
-    return models
+    return list(dict.fromkeys(models))

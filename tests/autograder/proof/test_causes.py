@@ -11,9 +11,9 @@ import pytest
 
 from autograder.builder.source import find_lab
 from autograder.proof.matrix import findings_for
-from tests.known.throughput.answers import TIMES, table
+from tests.known.throughput.answers import counted
 
-ONE_WITHOUT_BATCH_ONE_IN_MS = table(rates={1: 1 / TIMES[1], 4: 0.016 / TIMES[4]})
+OF_A_LAYER_AND_WITH_VIEWS = counted({"Qwen3-1.7B": 56, "Qwen3-8B": 36 * (56 + 36) + 21})
 NEIGHBOURS = [
     ("speculative", "distribution", "[..., top_k:] = 0", "[..., top_k:] = -torch.inf",
      "got nan", "`exp` gives infinity"),
@@ -68,6 +68,6 @@ def test_no_cause_is_named_that_is_anothers(topic, exercise, old, new, said, uns
 
 
 def test_a_cause_in_a_table_gives_all_wrong_rows():
-    text = messages("throughput", "my_table", ONE_WITHOUT_BATCH_ONE_IN_MS)
-    assert "1 new tokens: 27.027 tokens/s" in text
-    assert "batch_size is missing" not in text
+    text = messages("throughput", "operations", OF_A_LAYER_AND_WITH_VIEWS)
+    assert "Qwen3-1.7B: 56 operations of a step." in text
+    assert "one layer" not in text and "Views" not in text

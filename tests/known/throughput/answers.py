@@ -1,55 +1,59 @@
 """Wrong and right values for the answer cells of the lab."""
 
 import re
-from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 from autograder.labs.throughput.cases import FAULTY_ENTRIES
-from labkit.labs.throughput.checks.record import (
-    LIMITS,
-    REGIONS,
-    ROLES,
-    Times,
-    recorded,
-    seconds_per_layer,
-    times_of,
-)
+from labkit import throughput
+from labkit.checks.answers import record_named
+from labkit.labs.throughput import served
+from labkit.labs.throughput.checks.record import MODELS, REGIONS
+from labkit.labs.throughput.checks.serving import CONTEXTS
+from labkit.labs.throughput.shares import LIMITS, shares_of
+from labkit.models.tiny import facts_of
 
-RECORD = "throughput-cpu"
-_DECODE = "decode_is_explained"
-_PREFILL = "prefill_is_explained"
-_FORWARD = "forward_passes_are_explained"
-_PER_LAYER = "time_per_layer_follows_from_the_record"
+RECORD, GPU, CARD = "steps-cpu", "speculative-h200", "serving-2gpu"
+_ALL_LAYERS = "a_step_launches_all_its_layers"
+_PER_OPERATION = "time_per_operation_follows_from_the_record"
 _HEADS = "shared_heads_are_read_off_the_config"
-_RATE = "throughput_follows_from_each_row"
-_PHYSICS = "no_row_is_faster_than_the_machine"
-_RISES = "time_rises_with_new_tokens"
-_AGAIN = "a_second_measurement_agrees"
+_DECODE = "decode_is_explained"
+_LONG = "long_passes_are_explained"
+_FLOORS = "predictions_follow_from_the_floors"
+_GAIN = "the_largest_gain_is_named"
+_BATCH = "the_batch_fits_the_limit"
+_PRICE = "the_price_follows_from_the_step"
 
 
-def right_limit(region: str, record: str = RECORD) -> str:
-    """A limit that is accepted for a region."""
-    times = times_of(recorded(record), region)
-    return max(LIMITS, key=lambda name: getattr(times, name))
+def record(name: str) -> Any:
+    """A record of the kit."""
+    return record_named(name, "*.jsonl")
 
 
-def wrong_limit(region: str, record: str = RECORD) -> str:
-    """A limit that is not."""
-    accepted = times_of(recorded(record), region).accepted()
+def right_limit(region: str) -> str:
+    """The largest share of a region."""
+    shares = shares_of(record(RECORD), region)
+    return max(LIMITS, key=lambda name: getattr(shares, name))
+
+
+def wrong_limit(region: str) -> str:
+    """A limit that is not accepted."""
+    accepted = shares_of(record(RECORD), region).accepted()
     return next(name for name in LIMITS if name not in accepted)
 
 
-def one_layer(region: str, record: str) -> Times:
-    """The times of a region if the launches of one layer were all."""
-    times = times_of(recorded(record), region)
-    return replace(times, launch=times.launch / times.n_layers)
-
-
-def which(record: str = RECORD, **changed: Any) -> str:
+def which(name: str = RECORD, **changed: Any) -> str:
     """The cell on limits, right but for what is changed."""
     answer = {region: right_limit(region) for region in REGIONS} | changed
-    return f"which_limit = { ({'record': record} | answer)!r}"
+    return f"which_limit = { ({'record': name} | answer)!r}"
+
+
+def accepted_limits() -> str:
+    """The cell on limits, with the last of the limits that are accepted in each place."""
+    found = {}
+    for region in REGIONS:
+        accepted = shares_of(record(RECORD), region).accepted()
+        found[region] = [name for name in LIMITS if name in accepted][-1]
+    return which(**found)
 
 
 def in_capitals(cell: str) -> str:
@@ -59,55 +63,74 @@ def in_capitals(cell: str) -> str:
     return f"{name} = {values}".replace(RECORD.upper(), f"{RECORD}.jsonl")
 
 
-def three(
-    factor: float = 1.0,
-    changed: dict | None = None,
-    without: Any = ("older",),
-    record: str = RECORD,
+def launched(model: str) -> float:
+    """Operations of a step."""
+    return served.launched_by_step(served.counts_of_step(MODELS[model]))
+
+
+def counted(
+    counts: dict | None = None,
+    us: dict | None = None,
+    without: Any = ("OLMo-7B",),
+    name: str = GPU,
 ) -> str:
-    """The cell on three models, from the record."""
-    per_layer = {
-        role: factor * 1e3 * seconds_per_layer(recorded(RECORD), role) for role in ROLES
-    } | (changed or {})
-    answer = {"record": record, "ms_per_layer": per_layer, "without_shared_kv_heads": without}
-    return f"three_models = {answer!r}"
+    """The cell on operations, right but for what is changed."""
+    given = {model: launched(model) for model in MODELS} | (counts or {})
+    each = {
+        model: 1e6 * served.step_s(record(GPU), MODELS[model], served.EAGER) / max(1, given[model])
+        for model in MODELS
+    } | (us or {})
+    answer = {"record": name, "operations": given, "us_per_operation": each}
+    return f"operations = {(answer | {'without_shared_kv_heads': without})!r}"
 
 
-TIMES = {1: 0.037, 4: 0.063, 16: 0.185, 64: 0.511, 256: 2.154}
-ON_CPU = {"model": "tiny-target", "machine": "CPU", "dtype": "float32"}
-ON_H100 = {"model": "Qwen/Qwen3-8B", "machine": "H100-SXM", "dtype": "bfloat16"}
-H100_TIMES = {1: 0.034, 4: 0.125, 16: 0.485, 64: 1.925, 256: 7.685}
+def of_each(make: Any) -> dict[str, float]:
+    """A number for each model."""
+    return {model: make(model) for model in MODELS}
 
 
-def table(
-    times: dict[int, float] | None = None,
-    *,
-    again: tuple = (64, 0.538),
-    rates: dict[int, float] | None = None,
-    on_h100: bool = False,
-    run: dict[str, str] | None = None,
+def steps_us(model: str, setting: str = served.EAGER) -> float:
+    """Microseconds of a step."""
+    return 1e6 * served.step_s(record(GPU), MODELS[model], setting)
+
+
+def graphs(factor: float = 1.3, gains: Any = "Qwen3-1.7B", name: str = GPU, **ms: Any) -> str:
+    """The cell of predictions: so many times the floors."""
+    floors = {model: floor_ms(model) * factor for model in MODELS}
+    changed = {model.replace("_", "-").replace("1-7", "1.7"): n for model, n in ms.items()}
+    answer = {"record": name, "ms": floors | changed, "gains_most": gains}
+    return f"without_launches = {answer!r}"
+
+
+def floor_ms(model: str) -> float:
+    """Milliseconds that a step takes at least."""
+    return 1e3 * served.floor_of_step(record(GPU), MODELS[model]).seconds
+
+
+def serving(
+    price: float = 2.4,
+    most_ms: float = 10.0,
+    batch: dict | None = None,
+    dollars: dict | None = None,
+    factor: float = 1.0,
+    name: str = CARD,
     **changed: Any,
 ) -> str:
-    """The student's table, consistent unless told otherwise."""
-    seconds = deepcopy(H100_TIMES if on_h100 else TIMES) | (times or {})
-    batch_size = 8 if on_h100 else 4
-    rate = {n: round(batch_size * n / t, 3) for n, t in seconds.items()} | (rates or {})
+    """The cell on decode batches, right but for what is changed."""
+    found = {}
+    for words, n_cached in CONTEXTS.items():
+        steps = served.steps_by_batch(record(CARD), n_cached)
+        found[words] = throughput.cheapest_batch(steps, price, most_ms / 1e3)
     answer = {
-        "run": (ON_H100 if on_h100 else ON_CPU) | (run or {}),
-        "batch_size": batch_size,
-        "n_input": 64,
-        "rows": {f"{n} new": {"time_s": seconds[n], "tokens_per_s": rate[n]} for n in seconds},
-        "again": {"n_new": again[0], "time_s": again[1]},
-    } | changed
-    return f"my_table = {answer!r}"
-
-
-def without_rows(*lengths: int, **settings: Any) -> str:
-    """The table with rows that did not run."""
-    text = table(**settings)
-    for n in lengths:
-        text = re.sub(f"'{n} new': {{[^}}]*}}", f"'{n} new': 'out of memory'", text)
-    return text
+        "record": name,
+        "dollars_per_hour": price,
+        "most_tpot_ms": most_ms,
+        "batch": {words: n for words, (n, _) in found.items()} | (batch or {}),
+        "dollars_per_million": {
+            words: factor * each for words, (_, each) in found.items()
+        } | (dollars or {}),
+    }  # fmt: skip
+    return f"serving_point = {(answer | changed)!r}"
 
 
 def report(**changed: str) -> str:
@@ -115,70 +138,61 @@ def report(**changed: str) -> str:
     return f"flawed_report = {(FAULTY_ENTRIES | changed)!r}"
 
 
+COUNT_CELLS = [
+    ("operations of one layer", (_ALL_LAYERS,), counted(
+        of_each(lambda one: served.counts_of_step(MODELS[one])["operations"]))),
+    ("views too", (_ALL_LAYERS,), counted(of_each(lambda one: (
+        lambda n: n["layers"] * (n["operations"] + n["views"]) + n["outside"])(
+        served.counts_of_step(MODELS[one]))))),
+    ("the views alone", (_ALL_LAYERS,), counted(of_each(lambda one: (
+        lambda n: n["layers"] * n["views"])(served.counts_of_step(MODELS[one]))))),
+    ("one model's for another's", (_ALL_LAYERS,), counted({"Qwen3-1.7B": launched("Qwen3-8B")})),
+    ("milliseconds", (_PER_OPERATION,), counted(
+        us=of_each(lambda one: 1e-3 * steps_us(one) / launched(one)))),
+    ("a whole step", (_PER_OPERATION,), counted(us=of_each(steps_us))),
+    ("per layer", (_PER_OPERATION,), counted(us=of_each(
+        lambda one: steps_us(one) / facts_of(MODELS[one])["num_hidden_layers"]))),
+    ("of the graph", (_PER_OPERATION,), counted(us=of_each(
+        lambda one: steps_us(one, served.GRAPH) / launched(one)))),
+    ("one of them is another's", (_PER_OPERATION,), counted(us={"Llama-3.1-8B": 30.0})),
+    ("no such record", (_PER_OPERATION,), counted(name="throughput-cpu")),
+    ("text in a number field", (_ALL_LAYERS, _PER_OPERATION), counted().replace(
+        f"{launched('Qwen3-8B')!r}", "'many'", 1)),
+    ("no model has", (_HEADS,), counted(without=[])),
+    ("a model with shared heads", (_HEADS,), counted(without=["Llama-3.1-8B"])),
+    ("all four", (_HEADS,), counted(
+        without=["Qwen3-1.7B", "Qwen3-8B", "Llama-3.1-8B", "OLMo-7B"])),
+]  # fmt: skip
 LIMIT_CELLS = [
-    ("decode of the small model", (_DECODE,),
-     which(decode_small_model=wrong_limit(REGIONS[0]))),
-    ("decode of the medium model", (_DECODE,),
-     which(decode_medium_model=wrong_limit(REGIONS[1]))),
-    ("everything is compute", (_DECODE,), which(**dict.fromkeys(REGIONS, "compute"))),
-    ("prefill", (_PREFILL,), which(prefill_longest=wrong_limit(REGIONS[2]))),
-    ("one text", (_FORWARD,), which(forward_one=wrong_limit(REGIONS[3]))),
-    ("sixteen texts", (_FORWARD,), which(forward_sixteen=wrong_limit(REGIONS[4]))),
-    ("one layer's launch", (_DECODE, _FORWARD), which("throughput-h200", **{
-        region: max(LIMITS, key=lambda name: getattr(one_layer(region, "throughput-h200"), name))
-        for region in REGIONS})),
-    ("everything is memory", (_DECODE, _PREFILL, _FORWARD),
-     which(**dict.fromkeys(REGIONS, "memory"))),
-    ("another word", (_PREFILL,), which(prefill_longest="the GPU")),
-    ("no such record", (_DECODE, _PREFILL, _FORWARD), which(record="throughput-mine")),
+    *((f"another limit for {region}", (_DECODE if region in REGIONS[:3] else _LONG,),
+       which(**{region: wrong_limit(region)})) for region in REGIONS),
+    ("another word", (_LONG,), which(prefill="the GPU")),
+    ("everything is memory", (_DECODE, _LONG), which(**dict.fromkeys(REGIONS, "memory"))),
+    ("no such record", (_DECODE, _LONG), which("steps-mine")),
 ]  # fmt: skip
-THREE_CELLS = [
-    ("seconds", (_PER_LAYER,), three(1e-3)),
-    ("a whole step", (_PER_LAYER,), three(changed={"medium": 12 * 1e3 * seconds_per_layer(
-        recorded(RECORD), "medium")})),
-    ("per sequence", (_PER_LAYER,), three(1 / 4)),
-    ("one model's for another's", (_PER_LAYER,), three(changed={"small": 12.0})),
-    ("text in a number field", (_PER_LAYER,), three(changed={"older": "0.83 ms"})),
-    ("a model left out", (_HEADS,), three(without=[])),
-    ("the medium one", (_HEADS,), three(without=["medium"])),
-    ("all three", (_HEADS,), three(without=["small", "medium", "older"])),
-    ("the newer one too", (_HEADS,), three(without=["older", "small"])),
+GRAPH_CELLS = [
+    ("below the floor", (_FLOORS,), graphs(0.5)),
+    ("the eager steps", (_FLOORS,), graphs(**{
+        "Qwen3_1-7B": 1e-3 * steps_us("Qwen3-1.7B"), "Qwen3_8B": 1e-3 * steps_us("Qwen3-8B")})),
+    ("seconds", (_FLOORS,), graphs(1e-3)),
+    ("three times the floor", (_FLOORS,), graphs(3.0)),
+    ("one below its floor", (_FLOORS,), graphs(Qwen3_8B=2.0)),
+    ("the largest model gains most", (_GAIN,), graphs(gains="Qwen3-8B")),
+    ("the model with the fewest operations", (_GAIN,), graphs(gains="Llama-3.1-8B")),
+    ("a model that is not asked about", (_GAIN,), graphs(gains="OLMo-7B")),
+    ("no such record", (_FLOORS, _GAIN), graphs(name="speculative-cpu")),
 ]  # fmt: skip
-TABLE_CELLS = [
-    ("tokens of one sequence", (_RATE,), table(rates={n: n / t for n, t in TIMES.items()})),
-    ("the prompt counted", (_RATE,), table(rates={64: 4 * 128 / 0.511})),
-    ("one rate copied wrongly", (_RATE,), table(rates={256: 375.0})),
-    ("milliseconds in the column of seconds", (_RATE, _AGAIN), table(
-        {64: 511.0, 256: 2154.0}, rates={64: 500.98, 256: 475.4})),
-    ("faster than the memory moves", (_PHYSICS,), table(
-        {n: 0.034 + 0.002 * (n - 1) for n in TIMES}, again=(64, 0.16), on_h100=True)),
-    ("a larger model's name on it", (_PHYSICS,), table(
-        run=ON_H100 | {"model": "Qwen/Qwen3-32B"})),
-    ("weights in 4 bytes on a card", (_PHYSICS,), table(
-        run={"model": "allenai/OLMo-7B-0724-hf", "machine": "L40S"})),
-    ("a card that may be any, and still too fast", (_PHYSICS,), table(
-        {n: 1e-4 * n for n in TIMES}, again=(64, 0.0065),
-        run=ON_H100 | {"machine": "another GPU"})),
-    ("too few rows that ran", (_RATE, _PHYSICS, _RISES, _AGAIN), without_rows(4, 16, 64)),
-    ("no first row", (_RATE, _PHYSICS, _RISES, _AGAIN), without_rows(1)),
-    ("a toaster", (_RATE, _PHYSICS, _RISES, _AGAIN), table(run={"machine": "toaster"})),
-    ("the same digits again", (_AGAIN,), table({64: 0.51137}, again=(64, 0.51137))),
-    ("a long prompt, and steps for nothing", (_RISES,), table(
-        {n: 5.2 - n / 1e4 for n in TIMES}, again=(64, 5.1), n_input=1024)),
-    ("cold first row", (_RISES,), table({1: 1.84})),
-    ("one row of another batch", (_RISES,), table({16: 0.045})),
-    ("no time for the steps", (_RISES,), table(
-        {4: 0.038, 16: 0.039, 64: 0.042, 256: 0.045}, again=(64, 0.04))),
-    ("a second time twice as long", (_AGAIN,), table(again=(64, 1.1))),
-    ("a second time of another row", (_AGAIN,), table(again=(256, 0.511))),
-    ("two rows alike", (_AGAIN,), table({4: 0.037})),
-    ("text in a number field", (_RATE, _PHYSICS, _RISES, _AGAIN), table({16: 0.185}).replace(
-        "0.185", "'0.185 s'")),
-    ("a row is missing", (_RATE, _PHYSICS, _RISES, _AGAIN), table().replace(
-        "'64 new'", "'65 new'")),
-    ("a batch of none", (_RATE, _PHYSICS, _RISES, _AGAIN), table(batch_size=0)),
-    ("infinitely fast", (_RATE, _PHYSICS, _RISES, _AGAIN), table({16: 0.185}).replace(
-        "0.185", "float('inf')")),
+SERVING_CELLS = [
+    ("a batch that is too slow", (_BATCH,), serving(batch={"8192 cached": 32})),
+    ("a batch that was not measured", (_BATCH,), serving(batch={"512 cached": 100})),
+    ("the same batch for both", (_BATCH,), serving(batch={"512 cached": 8})),
+    ("one user's price", (_PRICE,), serving(dollars={"512 cached": 5.7, "8192 cached": 6.5})),
+    ("the price of one token", (_PRICE,), serving(factor=1e-6)),
+    ("the price of a thousand", (_PRICE,), serving(factor=1e-3)),
+    ("another hour's price", (_PRICE,), serving(factor=2.0)),
+    ("faster than any step", (_BATCH, _PRICE), serving(most_tpot_ms=1.0)),
+    ("no price", (_BATCH, _PRICE), serving(dollars_per_hour=0)),
+    ("no such record", (_BATCH, _PRICE), serving(name="speculative-h100")),
 ]  # fmt: skip
 _NAMES = {
     "cold_start": "the_cold_start_is_named",
@@ -202,42 +216,37 @@ REPORT_CELLS = [
 ]  # fmt: skip
 
 MUTANTS = {
+    "operations": COUNT_CELLS,
     "which_limit": LIMIT_CELLS,
-    "three_models": THREE_CELLS,
-    "my_table": TABLE_CELLS,
+    "without_launches": GRAPH_CELLS,
+    "serving_point": SERVING_CELLS,
     "flawed_report": REPORT_CELLS,
 }
 
 
 VARIANTS = {
+    "operations": {
+        "all digits": counted(),
+        "rounded": counted(us=of_each(lambda one: round(steps_us(one) / launched(one), 1))),
+        "another version's count, a name alone": counted(
+            {"Qwen3-8B": 1.05 * launched("Qwen3-8B")}, without="OLMo-7B"),
+    },
     "which_limit": {
-        "computed, in capitals": in_capitals(which()),
+        "in capitals": in_capitals(which()),
         "as it is": which(),
-        "with more beside it": which().rstrip("}") + ", 'note': 'measured'}",
+        "the last of those that come close": accepted_limits(),
     },
-    "three_models": {
-        "all digits": three(),
-        "rounded up a little, a tuple": three(1.02, without=("older",)),
-        "one name instead of a list": three(0.98, without="older"),
+    "without_launches": {
+        "the floors": graphs(1.0),
+        "nearly twice the floors": graphs(1.95),
+        "what was measured": graphs(**{
+            "Qwen3_1-7B": 1e-3 * steps_us("Qwen3-1.7B", served.GRAPH),
+            "Qwen3_8B": 1e-3 * steps_us("Qwen3-8B", served.GRAPH)}),
     },
-    "my_table": {
-        "another table": table({1: 0.0312, 4: 0.081}, again=(4, 0.1)),
-        "a card of the handout": table(on_h100=True, again=(16, 0.5)),
-        "whole numbers, a slow machine": table(
-            {1: 1, 4: 3, 16: 8, 64: 30, 256: 121}, again=(64, 33)),
-        "a card that is not in the table": table(
-            on_h100=True, again=(16, 0.5),
-            run={"machine": "Another GPU", "model": "Qwen/Qwen3-1.7B"}),
-        "a name as the driver has it": table(
-            on_h100=True, again=(16, 0.5), run={"machine": "NVIDIA H100 80GB HBM3"}),
-        "a dtype that the card emulates": table(
-            {n: 0.4 * n for n in (1, 4, 16, 64, 256)}, again=(16, 6.1),
-            run={"model": "Qwen/Qwen3-1.7B", "machine": "T4", "dtype": "bfloat16"}),
-        "the longest rows did not run": without_rows(64, 256, again=(16, 0.2)),
-        "after a long prompt": table(
-            {1: 5.21, 4: 5.26, 16: 5.45, 64: 6.31, 256: 9.52}, again=(64, 6.5), n_input=2048),
-        "two digits, and the same ones again": table({64: 0.51}, again=(64, 0.51)),
-        "noise among the short ones": table({1: 0.070, 4: 0.063}),
+    "serving_point": {
+        "another price and limit": serving(6.16, 8.0),
+        "rounded": serving(factor=1.01),
+        "no limit to speak of": serving(1.0, 50.0),
     },
     "flawed_report": {
         "as it is": report(),

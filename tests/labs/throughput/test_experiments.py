@@ -9,10 +9,11 @@ import torch
 from labkit import zoo
 from labkit.labs import measure
 from labkit.labs.throughput import experiments
-from labkit.labs.throughput.experiments import EXPERIMENTS, Harness
+from labkit.labs.throughput.experiments import EXPERIMENTS, SWEEPS, Harness
 from labkit.labs.throughput.tables import memory_table, table
 from labkit.measuring import device, profiles
 from labkit.measuring.bench import Bench
+from labkit.measuring.bounds import machine_of
 from labkit.measuring.calibration import Calibrator
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PROFILES, short
@@ -36,15 +37,16 @@ def bench(tmp_path):
 
 
 def test_every_experiment_fills_the_record_with_the_profiles_points(bench):
-    for experiment in EXPERIMENTS.values():
-        experiment(bench)
+    for name in ("roofline", *SWEEPS):
+        EXPERIMENTS[name](bench)
     record = bench.recorder.record()
     assert [row.n_input for row in record.of("input_sweep")] == [1, 8, 64]
     assert [row.n_new for row in record.of("output_sweep")] == [1, 2, 4]
     assert [row.batch_size for row in record.of("forward_by_batch")] == [1, 2]
     assert {row.n_new for row in record.of("forward_by_batch")} == {0}
     assert record.of("roofline")[0].counts["bandwidth"] > 0
-    assert all(len(row.samples_s) == 2 for row in record.rows if row.is_ok)
+    sweeps = [row for name in SWEEPS for row in record.of(name)]
+    assert all(len(row.samples_s) == 2 for row in sweeps if row.is_ok)
     by_the_clock = ("cannot take less", "are more than", "took")  # another program may disturb it
     assert [each for each in refusals(record) if not any(c in each for c in by_the_clock)] == []
 
@@ -170,6 +172,18 @@ def test_the_command_line_refuses_what_it_does_not_know(tmp_path, capsys):
     assert out.read_text() == "no record\n"
 
 
+def test_the_roof_is_measured_after_the_other_rows_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(profiles, "profile", lambda name: SMALL)
+    out = tmp_path / "mine.jsonl"
+    words = ("--profile", "cpu", "--point-seconds", "0.01", "--out", str(out))
+    for _ in range(2):
+        assert measure.main(arguments("roofline", "forward_by_batch", *words)) == 0
+    roofs = read_record(out).of("roofline")
+    assert [row.setting for row in roofs] == ["", measure.AFTER]
+    peaks = [row.counts["peak"] for row in roofs]
+    assert machine_of(read_record(out))[0].peak("float32") == max(peaks)
+
+
 def test_check_prints_the_faults_of_records_and_fails(tmp_path, capsys):
     out = tmp_path / "fast.jsonl"
     assert measure.main(arguments("roofline", "--profile", "cpu", "--out", str(out))) == 0
@@ -194,6 +208,12 @@ def test_a_record_for_others_says_of_every_row_what_was_measured_around_it(bench
     EXPERIMENTS["output_sweep"](replace(bench, calibrator=Calibrator(lambda: 1.0), point_s=1e-9))
     rows = bench.recorder.record().of("output_sweep")
     assert {(len(row.samples_s), row.calibration_s) for row in rows} == {(10, (1.0, 1.0))}
+
+
+def test_a_students_own_runs_are_ten_and_five_of_long_ones(bench):
+    EXPERIMENTS["output_sweep"](replace(bench, is_thorough=True, point_s=1e-9))
+    assert {len(row.samples_s) for row in bench.recorder.record().of("output_sweep")} == {10}
+    assert (bench.least(1.0), replace(bench, is_thorough=True).least(6.0)) == (2, 5)
 
 
 def test_a_smaller_card_runs_out_of_memory_in_the_record_and_in_the_tables(tmp_path, monkeypatch):

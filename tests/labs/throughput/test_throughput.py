@@ -5,14 +5,20 @@ import statistics
 import numpy
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from autograder.builder.source import find_lab
-from autograder.proof.matrix import findings_for
 from labkit import zoo
-from labkit.checks.core import share_of_points
 from labkit.labs.throughput.checks.timer import ScriptedDevice, TimerCase
-from labkit.throughput import fit_steps, generate_fixed, limit_of, sweep, time_runs, tokens_per_s
-from tests.known.throughput.answers import TIMES, table
+from labkit.labs.throughput.programs import STEPS, expected, play, value_of
+from labkit.throughput import (
+    cheapest_batch,
+    count_operations,
+    fit_steps,
+    generate_fixed,
+    sweep,
+    time_runs,
+    tokens_per_s,
+)
 
 
 def timed(case):
@@ -116,15 +122,36 @@ def test_one_length_determines_no_line(lengths):
         fit_steps(lengths, [1.0] * len(lengths))
 
 
-def test_the_limit_is_the_longest_of_three_times():
-    assert limit_of(0.033, 36, 0.0009, 0.0034, 0.0001) == "launch"
-    assert limit_of(0.050, 28, 0.0009, 0.040, 0.0001) == "memory"
-    assert limit_of(0.9, 36, 0.0009, 0.004, 0.5) == "compute"
-    with pytest.raises(ValueError, match="floor"):
-        limit_of(0.003, 36, 0.0009, 0.0034, 0.0001)
+def test_operations_are_counted_by_name_and_the_run_is_what_it_was():
+    x, made = torch.ones(3, 3), []
+    counts = count_operations(lambda: made.append(torch.add(x @ x, x, alpha=2).t()))
+    assert counts == {"aten.mm.default": 1, "aten.add.Tensor": 1, "aten.t.default": 1}
+    assert made[0].tolist() == [[5.0] * 3] * 3
+    assert count_operations(lambda: None) == {}
 
 
-def test_a_table_whose_rates_leave_the_batch_out_earns_half():
-    without = table(rates={n: n / time_s for n, time_s in TIMES.items()})
-    found = findings_for(find_lab("throughput"), "my_table", {"my_table": without})
-    assert sum(share_of_points(found, 1.0)) == pytest.approx(0.5, abs=1e-3)
+@pytest.mark.parametrize("steps", [(), tuple(STEPS), ("multiply", "center", "multiply", "turn")])
+def test_the_programs_of_the_check_dispatch_what_they_say(steps):
+    assert count_operations(lambda: value_of(steps)) == expected(steps)
+
+
+def test_a_mode_that_was_never_left_does_not_outlive_the_check():
+    def leaky(run):
+        class Leaky(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                return func(*args, **(kwargs or {}))
+
+        Leaky().__enter__()
+        run()
+        return {}
+
+    play(leaky, [["add"], ["relu"]], lambda value: None)
+    assert _get_current_dispatch_mode_stack() == []
+
+
+def test_the_cheapest_batch_is_fast_enough_and_the_smaller_of_two():
+    steps = {1: 0.5, 2: 1.0, 4: 1.0, 8: 2.0, 16: 8.0}
+    assert cheapest_batch(steps, 3.6, 2.0) == (4, pytest.approx(250.0))
+    assert cheapest_batch(steps, 3.6, 0.5) == (1, pytest.approx(500.0))
+    with pytest.raises(ValueError, match=r"within 0\.4 s"):
+        cheapest_batch(steps, 3.6, 0.4)

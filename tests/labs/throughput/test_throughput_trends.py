@@ -5,6 +5,14 @@ from itertools import pairwise
 import pytest
 from trends import rows_by, stands_in
 
+from labkit.labs.throughput.served import (
+    EAGER_MODELS,
+    counts_of_step,
+    launched_by_step,
+    steps_by_batch,
+)
+from labkit.measuring.records import recorded_results
+
 
 def _grows_from_128():
     rows = rows_by("throughput-cpu", "input_sweep", "n_input")
@@ -12,11 +20,31 @@ def _grows_from_128():
     return len(times_s) >= 3 and all(a < b for a, b in pairwise(times_s))
 
 
-def _throughput_hardly_rises():
-    rate = {
-        n: r.tokens_per_s for n, r in rows_by("throughput-cpu", "output_sweep", "n_new").items()
-    }
-    return rate[64] > 3 * rate[1] and 1 < rate[256] / rate[64] < 1.25
+def _steps(name, n_fed=1, setting="eager"):
+    rows = recorded_results(f"{name}.jsonl")[name].of("decode_steps")
+    return {
+        row.model: row.time_s
+        for row in rows
+        if (row.n_input, row.setting) == (n_fed, setting)
+    }  # fmt: skip
+
+
+def _equal_operations():
+    times_us = [
+        1e6 * _steps("speculative-h200")[model] / launched_by_step(counts_of_step(model))
+        for model in EAGER_MODELS
+    ]
+    return round(min(times_us)) >= 14 and round(max(times_us)) <= 16
+
+
+def _many_users_cost_little():
+    steps = steps_by_batch(recorded_results("serving-2gpu.jsonl")["serving-2gpu"], 512)
+    return steps[64] < 1.3 * steps[1]
+
+
+def _as_long():
+    steps = _steps("speculative-h200")
+    return 0.95 < steps["Qwen/Qwen3-0.6B"] / steps["Qwen/Qwen3-1.7B"] < 1.05
 
 
 def _in_proportion_to_the_batch():
@@ -26,7 +54,9 @@ def _in_proportion_to_the_batch():
 
 TRENDS = [
     ("From 128 tokens on the time grows.", _grows_from_128),
-    ("Then it hardly rises:", _throughput_hardly_rises),
+    ("An operation takes nearly the same time in all three models", _equal_operations),
+    ("So 64 users get nearly the speed of one.", _many_users_cost_little),
+    ("A step of Qwen3-0.6B takes as long as one of Qwen3-1.7B", _as_long),
     ("It grows in proportion from the start", _in_proportion_to_the_batch),
 ]
 

@@ -7,9 +7,10 @@ from labkit import throughput
 from labkit.checks.answers import AnswerCase
 from labkit.checks.tables import Call, call
 from labkit.labs.throughput.checks.generate import FixedCase
-from labkit.labs.throughput.checks.limits import LimitCase
+from labkit.labs.throughput.checks.operations import ProgramCase
 from labkit.labs.throughput.checks.sweep import SweepCase
 from labkit.labs.throughput.checks.timer import TimerCase
+from labkit.labs.throughput.programs import STEPS
 
 FAULTY_ENTRIES = {
     "cold_start": "A",
@@ -27,17 +28,22 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
         "time_runs": _timers(rng),
         "generate_fixed": _generations(rng),
         "sweep": _sweeps(rng),
-        "limit_of": _limits(rng),
+        "count_operations": _programs(rng),
+        "operations": [AnswerCase("operations")],
         "which_limit": [AnswerCase("which_limit")],
-        "three_models": [AnswerCase("three_models")],
-        "my_table": [AnswerCase("my_table")],
+        "without_launches": [AnswerCase("without_launches")],
+        "serving_point": [AnswerCase("serving_point", throughput)],
         "flawed_report": [AnswerCase("flawed_report", FAULTY_ENTRIES)],
     }
 
 
 def hidden_calls(rng: random.Random) -> dict[str, dict[str, list[Call]]]:
     """The calls of one run, by function and claim."""
-    return {"tokens_per_s": _rates(rng), "fit_steps": _fits(rng)}
+    return {
+        "tokens_per_s": _rates(rng),
+        "fit_steps": _fits(rng),
+        "cheapest_batch": _batches(rng),
+    }
 
 
 def _timers(rng: random.Random) -> list[TimerCase]:
@@ -142,25 +148,37 @@ def _is_of_two(n_new: list[int], times_s: list[float], near_s: float) -> bool:
     return abs(of_two - throughput.fit_steps(n_new, times_s)[1]) < near_s
 
 
-def _limits(rng: random.Random) -> list[LimitCase]:
+def _programs(rng: random.Random) -> list[ProgramCase]:
+    """Each has a step several times, a view, a step with a keyword argument, one of two parts."""
+    every = sorted(STEPS)
     cases = []
-    for right in ("launch", "memory", "compute", "launch", "memory", "compute", None):
-        small, middle = sorted(rng.sample(range(10, 300), 2))
-        large = middle * rng.uniform(1.3, 5)
-        least = rng.sample([small, middle], 2)
-        times = dict(zip([name for name in _NAMES if name != right], least, strict=False))
-        if right:
-            times[right] = large
-        else:
-            times = dict(zip(_NAMES, (small, middle, large), strict=True))
-        n_layers = 1 if len(cases) == 4 else rng.randrange(10, 80)
-        factor = rng.uniform(1.1, 2) if right else 0.9
-        step_s = factor * max(times.values()) / 1e3
-        launch_s, moving_s, computing_s = (times[name] / 1e3 for name in _NAMES)
-        cases.append(LimitCase(step_s, n_layers, launch_s / n_layers, moving_s, computing_s, right))
-    memory_floor = LimitCase(0.01, 4, 0.001, 0.011, 0.001, None)
-    below_both = LimitCase(0.01, rng.randrange(10, 80), 0.005, 0.02, 0.03, None)  # launch is most
-    return [*cases, memory_floor, below_both]
+    for n in (3, 5, 9):
+        steps = [*rng.choices(every, k=n), "turn", "add twice", "center", "relu"]
+        steps += [rng.choice(steps)] * 2
+        rng.shuffle(steps)
+        other = rng.choices(rng.sample(every, 2), k=n + 1)  # fewer names than the first one has
+        cases.append(ProgramCase(tuple(steps), tuple(other)))
+    return [*cases, ProgramCase((rng.choice(every),), ("multiply", "add twice"))]
 
 
-_NAMES = ("launch", "memory", "compute")
+def _batches(rng: random.Random) -> dict[str, list[Call]]:
+    """Steps in sixty-fourths of a second, so that equal prices are equal in all digits."""
+    dollars = rng.randrange(1, 12) / 2
+    unit = rng.randrange(2, 6) / 64
+    # per token: 10, 11, 2.25, 2 and 4 units; each mistake takes another batch size
+    some = {n: each * unit for n, each in {1: 10, 2: 22, 4: 9, 8: 16, 16: 64}.items()}
+    shuffled = dict(rng.sample(sorted(some.items()), len(some)))
+    tied = {4: 8 * unit, 2: 4 * unit, 8: 16 * unit, 1: 3 * unit}
+    alone = [call({n: unit}, dollars, 1) for n in (rng.choice([3, 5, 7]), 1)]
+    return {
+        "the_cheapest_tokens_win": [call(some, dollars, 99 * unit), call(shuffled, dollars, 99.0)],
+        "slow_batches_are_left_out": [
+            call(shuffled, dollars, n * unit) for n in (64, 63, 16, 15, 9, 15.5)
+        ],
+        "of_equally_cheap_ones_the_smaller_is_taken": [
+            call(tied, dollars, 99 * unit),
+            call(tied, dollars, 8 * unit),
+        ],
+        "the_price_is_that_of_a_million_tokens": alone,
+        "no_batch_is_fast_enough": [call(some, dollars, 8.5 * unit), call({}, dollars, 1.0)],
+    }

@@ -1,11 +1,10 @@
-"""Checks of lab 2's answers that are read off a record: which limit holds where, three models.
+"""Checks of lab 2's answers that are read off a record: operations, limits, CUDA graphs, prices.
 
 Nothing right is written down here. The record that an answer names is opened, and what follows from
 its numbers is computed again, with the floors of `labkit.measuring.roofline`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -20,192 +19,124 @@ from labkit.checks.answers import (
 )
 from labkit.checks.compare import expect_mapping, joined, show
 from labkit.checks.core import Wrong, check
-from labkit.measuring.bounds import machine_of
-from labkit.measuring.profiles import PROFILES
-from labkit.measuring.records import Record, Row
-from labkit.measuring.roofline import pass_floor
+from labkit.labs.throughput import served
+from labkit.labs.throughput.shares import LIMITS, shares_of
+from labkit.measuring.records import Record
 from labkit.models.tiny import facts_of
 
-LIMITS = ("launch", "memory", "compute")
 REGIONS = (
-    "decode_small_model",
+    "decode_one",
     "decode_medium_model",
-    "prefill_longest",
-    "forward_one",
+    "decode_small_model",
+    "prefill",
     "forward_sixteen",
 )
-ROLES = {"small": "sweep-small", "medium": "sweep-medium", "older": "sweep-older"}
-ONE_LAYER = "These are the limits if a pass launches one layer. Each layer is launched."
-CLEAR = 1.5  # limits whose times are closer than this are both accepted
+MODELS = {each.rpartition("/")[2]: each for each in served.EAGER_MODELS}
+HEADS = ("Qwen3-1.7B", "Qwen3-8B", "Llama-3.1-8B", "OLMo-7B")
+COUNTED = 0.15  # versions of transformers differ by a few operations of a layer
+MOST_OVER_FLOOR = 2.0  # of a prediction for a step that launches nothing
 
+_operations = partial(check, "operations")
 _which = partial(check, "which_limit")
-_models = partial(check, "three_models")
+_graphs = partial(check, "without_launches")
 
 
-def recorded(name: Any) -> Record:
-    """The record of the kit that an answer names. Raises Wrong if there is none."""
-    return record_named(name, "throughput-*.jsonl")
+def _by_model(answer: Mapping[str, Any], key: str) -> dict[str, float]:
+    given = expect_mapping(answer[key], tuple(MODELS), f'the entry "{key}"')
+    return {name: finite_number_in(given[name], f"{key} of {name}") for name in MODELS}
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """What one pass of a region takes at least: launching all layers, moving, computing."""
-
-    launch: float
-    memory: float
-    compute: float
-    n_layers: int
-
-    def longest(self) -> str:
-        """The limit."""
-        return max(LIMITS, key=lambda name: getattr(self, name))
-
-    def accepted(self) -> set[str]:
-        """The limit, and any that comes close to it."""
-        longest_s = getattr(self, self.longest())
-        return {name for name in LIMITS if CLEAR * getattr(self, name) >= longest_s}
-
-
-def seconds_per_layer(record: Record, role: str) -> float:
-    """Seconds per layer of a decode step of a model, by the run of `three_models`.
-
-    The step is the run's time per new token: its prefill of 64 tokens is shared out among them.
-    """
-    row = row_of(record, role)
-    return row.time_s / row.n_new / facts_of(row.model)["num_hidden_layers"]
-
-
-def row_of(record: Record, role: str) -> Row:
-    """The run of `three_models` of a role. Raises Wrong if the record has none that is ok."""
-    model = PROFILES[record.provenance.profile].roles[ROLES[role]]
-    rows = [row for row in record.of("three_models", model) if row.is_ok]
-    if not rows:
-        raise Wrong(f"this record has no run of {model}: choose another")
-    return rows[-1]
-
-
-def times_of(record: Record, region: str) -> Times:
-    """The three least times of one region of a record."""
-    roles = PROFILES[record.provenance.profile].roles
-    batch_size = PROFILES[record.provenance.profile].sweep_batch_size
-    decode = {"n_new": 1, "n_cached": 64}
-    if region == "prefill_longest":
-        longest = max(row.n_input for row in record.of("input_sweep") if row.is_ok)
-        role, passed = "sweep-medium", {"n_new": longest, "n_cached": 0}
-    elif region.startswith("forward"):
-        role, passed = "forward", {"n_new": 256, "n_cached": 0}
-        batch_size = 1 if region == "forward_one" else 16
-    else:
-        role, passed = f"sweep-{region.split('_')[1]}", decode
-    machine, _ = machine_of(record)
-    floor = pass_floor(
-        machine, roles[role], batch_size=batch_size, dtype=record.provenance.dtype, **passed
-    )
-    # No model's layers take longer to launch than those of the one that is fastest per layer.
-    launch_s = min(seconds_per_layer(record, each) for each in ROLES)
-    n_layers = facts_of(roles[role])["num_hidden_layers"]
-    return Times(launch_s * n_layers, floor.moving_s, floor.computing_s, n_layers)
-
-
-def _limit_check(student: Student, case: AnswerCase, regions: tuple[str, ...]) -> None:
-    answer = fields_of(student, case, ("record", *REGIONS))
-    record = recorded(answer["record"])
-    for region in regions:
-        got = choice_in(answer[region], LIMITS, region)
-        times = times_of(record, region)
-        if got not in times.accepted():
-            what = f"{region}: {got} does not take the longest there"
-            times_ms = (
-                f"Launching takes {1e3 * times.launch:.3g} ms, moving at least "
-                f"{1e3 * times.memory:.3g} ms, computing at least {1e3 * times.compute:.3g} ms."
-            )
-            slip = ONE_LAYER if _is_of_one_launch(answer, record) else ""
-            raise Wrong(what, why=f"{times_ms} {slip}".rstrip(), cause=slip or what)
-
-
-def _is_of_one_launch(answer: Mapping[str, Any], record: Record) -> bool:
-    """Whether all limits are those of a launch time that was not multiplied by the layers."""
-    for region in REGIONS:
-        times = times_of(record, region)
-        one = replace(times, launch=times.launch / times.n_layers)
-        if choice_in(answer[region], LIMITS, region) != one.longest():
-            return False
-    return True
-
-
-@_which(hint="Compare layers x launch time per layer with the two floors that are printed.")
-def decode_is_explained(student: Student, case: AnswerCase) -> None:
-    """For decode steps of both models, the limit is the longest of the three times."""
-    _limit_check(student, case, REGIONS[:2])
-
-
-@_which(hint="Compare the three times of the prefill: launching, moving, computing.")
-def prefill_is_explained(student: Student, case: AnswerCase) -> None:
-    """For the longest prompt that ran, the limit is the longest of the three times."""
-    _limit_check(student, case, REGIONS[2:3])
-
-
-@_which(hint="Compare the three times for 1 text, and then for 16 texts.")
-def forward_passes_are_explained(student: Student, case: AnswerCase) -> None:
-    """For a pass over 1 text and over 16 texts, the limit is the longest of the three times."""
-    _limit_check(student, case, REGIONS[3:])
-
-
-@_models(hint="Divide the time by new tokens and by layers. Give milliseconds.")
-def time_per_layer_follows_from_the_record(student: Student, case: AnswerCase) -> None:
-    """The milliseconds per layer and step follow from the record that you name."""
-    answer = fields_of(student, case, ("record", "ms_per_layer"))
-    record = recorded(answer["record"])
-    given = expect_mapping(answer["ms_per_layer"], tuple(ROLES), 'the entry "ms_per_layer"')
-    numbers = {
-        role: finite_number_in(given[role], f"the {role} model's time per layer") for role in ROLES
-    }
-    for role, got in numbers.items():
-        right = 1e3 * seconds_per_layer(record, role)
-        if abs(got - right) > 0.05 * right:
+@_operations(gate=True, hint="Multiply the operations of a layer by the layers. Add those outside.")
+def a_step_launches_all_its_layers(student: Student, case: AnswerCase) -> None:
+    """The operations are those of all layers and of the rest, without views."""
+    given = _by_model(fields_of(student, case, ("operations",)), "operations")
+    for name, got in given.items():
+        counts = served.counts_of_step(MODELS[name])
+        right = served.launched_by_step(counts)
+        if abs(got - right) > COUNTED * right:
             raise Wrong(
-                f"the {role} model: {show(got)} ms per layer does not follow from its row",
-                why=_layer_slips(record, numbers),
+                f"{name}: {show(got)} operations of a step",
+                why=_operation_slips(given),
+                cause=f"operations of a step of {name}",
             )
 
 
-def _layer_slips(record: Record, got: Mapping[str, float]) -> str:
-    """The sentences for the times per layer: mistakes that give all wrong ones."""
-    factors: dict[str, Callable[[Row], float]] = {
-        "These are seconds. Give milliseconds.": lambda row: 1e-3,
-        "That is a whole step. Divide by the number of layers.": (
-            lambda row: facts_of(row.model)["num_hidden_layers"]
-        ),
-        "That is the whole run. Divide by its new tokens.": lambda row: row.n_new,
-        "Do not divide by the batch: one step serves all its sequences.": (
-            lambda row: 1 / row.batch_size
-        ),
-    }
-    rights = {role: 1e3 * seconds_per_layer(record, role) for role in got}
-    wrong = [role for role in got if not is_near(got[role], rights[role], 0.05)]
+def _operation_slips(got: Mapping[str, float]) -> str:
+    """The sentences for the operations: mistakes that give all wrong ones."""
+
+    def by(mistake: str, counts: Mapping[str, float]) -> float:
+        layers, own, views = (counts[name] for name in ("layers", "operations", "views"))
+        return {
+            "These are the operations of one layer. Multiply by the layers.": own,
+            "Views are counted. A view starts no kernel.": layers * (own + views)
+            + counts["outside"],
+            "These are the views. Take the other operations.": layers * views,
+        }[mistake]
+
+    names = (
+        "These are the operations of one layer. Multiply by the layers.",
+        "Views are counted. A view starts no kernel.",
+        "These are the views. Take the other operations.",
+    )
+    steps = {name: served.counts_of_step(model) for name, model in MODELS.items()}
+    wrong = [
+        name
+        for name in got
+        if not is_near(got[name], served.launched_by_step(steps[name]), COUNTED)
+    ]
     return joined(
-        why
-        for why, factor in factors.items()
-        if all(is_near(got[one], factor(row_of(record, one)) * rights[one], 0.05) for one in wrong)
+        text for text in names if all(is_near(got[one], by(text, steps[one]), 0.1) for one in wrong)
     )
 
 
-@_models(hint="Compare the numbers of query heads and KV heads that the cell prints.")
+@_operations(hint="Divide the microseconds of the eager step by your number of operations.")
+def time_per_operation_follows_from_the_record(student: Student, case: AnswerCase) -> None:
+    """The microseconds per operation follow from the record and from your operations."""
+    keys = ("record", "operations", "us_per_operation")
+    answer = fields_of(student, case, keys)
+    record = record_named(answer["record"], served.GRAPH_RECORDS)
+    counts, given = (_by_model(answer, key) for key in keys[1:])
+    steps = {name: served.step_s(record, MODELS[name], served.EAGER) for name in MODELS}
+    rights = {name: 1e6 * steps[name] / max(1, counts[name]) for name in MODELS}
+    wrong = [name for name in MODELS if not is_near(given[name], rights[name], 0.05)]
+    if not wrong:
+        return
+    factors = {
+        "These are milliseconds. Give microseconds.": lambda name: 1e-3,
+        "That is a whole step. Divide by its operations.": lambda name: counts[name],
+        "That is the step as a CUDA graph. Take the eager step.": lambda name: (
+            served.step_s(record, MODELS[name], served.GRAPH) / steps[name]
+        ),
+        "That is the time of a layer. Divide by all operations of the step.": lambda name: (
+            counts[name] / facts_of(MODELS[name])["num_hidden_layers"]
+        ),
+    }
+    raise Wrong(
+        f"{wrong[0]}: {show(given[wrong[0]])} µs per operation does not follow from its step",
+        cause=f"µs per operation of {wrong[0]}",
+        why=joined(
+            why
+            for why, factor in factors.items()
+            if all(is_near(given[one], factor(one) * rights[one], 0.05) for one in wrong)
+        ),
+    )
+
+
+@_operations(hint="Compare the numbers of query heads and KV heads that the cell prints.")
 def shared_heads_are_read_off_the_config(student: Student, case: AnswerCase) -> None:
     """The list names exactly the models with as many KV heads as query heads."""
-    answer = fields_of(student, case, ("record", "without_shared_kv_heads"))
-    record = recorded(answer["record"])
-    given = answer["without_shared_kv_heads"]
+    given = fields_of(student, case, ("without_shared_kv_heads",))["without_shared_kv_heads"]
     given = [given] if isinstance(given, str) else given
     if not isinstance(given, list | tuple | set):
         raise Wrong("the models", expected="a list of names", got=show(given))
-    named = {choice_in(each, tuple(ROLES), "a model") for each in given}
-    roles = PROFILES[record.provenance.profile].roles
-    right = set()
-    for role, place in ROLES.items():
-        facts = facts_of(roles[place])
-        if facts["num_key_value_heads"] == facts["num_attention_heads"]:
-            right.add(role)
+    named = {choice_in(each, HEADS, "a model") for each in given}
+    full = {"OLMo-7B": "allenai/OLMo-7B-0724-hf", **MODELS}
+    facts = {name: facts_of(full[name]) for name in HEADS}
+    right = {
+        name
+        for name, each in facts.items()
+        if each["num_key_value_heads"] == each["num_attention_heads"]
+    }
     if named != right:
         raise Wrong(
             "the models without shared KV heads",
@@ -216,4 +147,66 @@ def shared_heads_are_read_off_the_config(student: Student, case: AnswerCase) -> 
         )
 
 
-OPEN_CASES = {name: [AnswerCase(name)] for name in ("which_limit", "three_models")}
+def _limit_check(student: Student, case: AnswerCase, regions: tuple[str, ...]) -> None:
+    answer = fields_of(student, case, ("record", *regions))
+    record: Record = record_named(answer["record"], served.SHARE_RECORDS)
+    for region in regions:
+        got = choice_in(answer[region], LIMITS, region)
+        shares = shares_of(record, region)
+        if got not in shares.accepted():
+            said = ", ".join(f"{name} {getattr(shares, name):.0%}" for name in LIMITS)
+            what = f'{region}: "{got}" is not the largest share there'
+            raise Wrong(what, why=f"The shares are: {said}.", cause=what)
+
+
+@_which(hint="Compare the four shares in the rows of the three decode steps.")
+def decode_is_explained(student: Student, case: AnswerCase) -> None:
+    """For the decode steps, you name the largest share, or one that comes close to it."""
+    _limit_check(student, case, REGIONS[:3])
+
+
+@_which(hint="Compare the four shares in the rows of the prefill and of the sixteen texts.")
+def long_passes_are_explained(student: Student, case: AnswerCase) -> None:
+    """For the prefill and for sixteen texts, you name the largest share, or one close to it."""
+    _limit_check(student, case, REGIONS[3:])
+
+
+@_graphs(hint="Without launches, a step takes its floor at least. Predict 1 to 2 times the floor.")
+def predictions_follow_from_the_floors(student: Student, case: AnswerCase) -> None:
+    """Each predicted step is at least its floor, and at most twice its floor."""
+    answer = fields_of(student, case, ("record", "ms"))
+    record = record_named(answer["record"], served.GRAPH_RECORDS)
+    for name, got in _by_model(answer, "ms").items():
+        floor_ms = 1e3 * served.floor_of_step(record, MODELS[name]).seconds
+        if not 0.99 * floor_ms <= got <= MOST_OVER_FLOOR * floor_ms:
+            what = f"{name}: ms of a step that launches nothing"
+            expected = f"{floor_ms:.2f} to {MOST_OVER_FLOOR * floor_ms:.2f}"
+            why = "No step is faster than its floor." * (got < floor_ms)
+            if is_near(got, 1e3 * served.step_s(record, MODELS[name], served.EAGER), 0.05):
+                why = "That is the eager step, with its launches."
+            if is_near(got, floor_ms / 1e3, 0.3):
+                why = "These are seconds. Give milliseconds."
+            raise Wrong(what, expected=expected, got=show(got), why=why, cause=f"a step of {name}")
+
+
+@_graphs(hint="Divide each eager step by its floor. Name the model with the largest quotient.")
+def the_largest_gain_is_named(student: Student, case: AnswerCase) -> None:
+    """You name the model that gains most, by the eager steps and the floors."""
+    answer = fields_of(student, case, ("record", "gains_most"))
+    record = record_named(answer["record"], served.GRAPH_RECORDS)
+    got = choice_in(answer["gains_most"], tuple(MODELS), "the model that gains most")
+    gains = {
+        name: served.step_s(record, model, served.EAGER)
+        / served.floor_of_step(record, model).seconds
+        for name, model in MODELS.items()
+    }
+    if got != max(gains, key=gains.get):
+        said = ", ".join(f"{name} {gain:.0f}" for name, gain in gains.items())
+        raise Wrong(
+            f"{got} does not gain most", why=f"Eager step / floor: {said}.", cause="the gain"
+        )
+
+
+OPEN_CASES = {
+    name: [AnswerCase(name)] for name in ("operations", "which_limit", "without_launches")
+}
