@@ -640,6 +640,7 @@ lab.draw_budgets(budgets)
 # traces. Here are the same requests twice, on separate cards: at their own times, and at independent
 # times of the same mean rate.
 
+
 # %% experiment="real_traffic"
 def times_of(make, seconds, rho, seed):
     """Requests in time: at their own times, and at independent ones."""
