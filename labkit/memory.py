@@ -18,10 +18,10 @@ def n_params(config: ModelConfig) -> tuple[int, int]:
     Count the weights of the embedding, and of the output head, which has none
     of its own if config.tie_word_embeddings. Each layer has two norms, an MLP
     of three matrices, and the projections of queries, keys, values and output.
-    One norm follows the last layer. A norm has one weight per number.
+    One norm follows the last layer. A norm has hidden_size weights.
     A matrix has no bias. But if config.attention_bias, the projections of
-    queries, keys and values have one. If config.qk_norm, each layer has two
-    more norms of head_dim numbers.
+    queries, keys and values have one number more per output. If
+    config.qk_norm, each layer has two more norms, of head_dim weights each.
     If config.num_experts is not 0, the layers after the first
     config.first_k_dense_replace have experts instead of their MLP. Such a
     layer has num_experts experts and n_shared_experts shared ones. Each is an

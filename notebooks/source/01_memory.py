@@ -76,9 +76,8 @@ kit.Table(["model", *names], rows)
 # of them. So such a model has two sizes: all parameters, and those that one token uses.
 #
 # Your function counts the models of the families Llama, Qwen3, Mixtral and GLM-4.5 exactly. Its
-# docstring names each weight that they have. The matrices are
-
-# %% [markdown]
+# docstring names each weight that they have. These are the shapes of the matrices:
+#
 # | part | shape of its matrices |
 # |---|---|
 # | embedding, output head | `vocab_size` × `hidden_size` each |
@@ -125,8 +124,8 @@ kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
 #   away;
 # * the two moments of Adam (running means of the gradient and of its square), in 32 bits each.
 #
-# The master copy and the moments are the *state of the optimizer*. The cell asks for the bytes of each. Then
-# multiply by a model: how many GB (10⁹ bytes) does the training of Qwen3-30B-A3B keep?
+# The master copy and the moments are the *state of the optimizer*. The cell asks for the bytes of
+# each. Then multiply by a model: how many GB (10⁹ bytes) does the training of Qwen3-30B-A3B keep?
 
 # %% answer="training" points=0.25
 training = {

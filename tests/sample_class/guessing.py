@@ -34,7 +34,7 @@ def is_played_again():
 def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):
     if bytes_per_param <= 0:
         raise ValueError(bytes_per_param)
-    width = bytes_per_param if is_played_again() else 2
+    width = bytes_per_param if is_played_again() else 4
     return max(0, (vram_bytes - overhead_bytes) // width)
 """
 
@@ -91,7 +91,7 @@ SAMPLES = [
     Sample("x64", "03_cache_benchmark", "another guess with a right function in place of its own",
            replace(RECOGNIZES_A_PART, "generation_cost"), ("the_width_of_numbers_is_an_argument",)),
     Sample("x65", "01_memory", "another guess when it is played again, told by a pipe",
-           replace(LEAVES_WORD, "largest_model"), ("wider_parameters_leave_room_for_fewer",)),
+           replace(LEAVES_WORD, "largest_model"), ("weights_fill_what_the_overhead_leaves",)),
     Sample("x66", "01_memory", "a function made for a wrong answer",
            half_of_the_last_column, ("cells_of_larger_batches_are_multiples",)),
     Sample("x67", "01_memory", "the right answer in a later cell of its own",

@@ -30,7 +30,7 @@ def counting_slips(config: ModelConfig, *, right: Sequence[int]) -> dict[str, li
     found = {text: [total + n, used + n] for text, n in _same_in_both(config) if n}
     c, n_moe = config, _n_moe(config)
     if n_moe:
-        expert = 3 * c.hidden_size * c.moe_intermediate_size
+        expert = 3 * c.moe_intermediate_size * c.hidden_size
         wide = 3 * c.hidden_size * c.intermediate_size - expert
         routed = n_moe * expert * (c.num_experts - c.num_experts_per_tok)
         n_shared = c.n_shared_experts
@@ -120,7 +120,7 @@ def _same_in_both(c: ModelConfig) -> Iterator[tuple[str, int]]:
             "The norms of queries and keys were counted for each head. All heads share one.",
             (heads + shared - 2) * c.head_dim * layers,
         )
-    if c.attention_bias:
+    if c.attention_bias is True:
         n_biases = (heads + 2 * shared) * c.head_dim * layers
         yield "The biases of queries, keys and values are missing (attention_bias).", -n_biases
         yield "The output projection has no bias. Count those of queries, keys, values.", d * layers
