@@ -241,8 +241,8 @@ from labkit.batching import LOOK_AHEAD
 #
 # `lab.serve` runs both loops. Each server has a clock; each prefill or step moves it on by the
 # duration of the work. The server whose clock shows less is next. (A first draft of this lab had two
-# functions for the end of the run. `has_prefill_requests` was true if all requests were in "decode"
-# or "done", `has_decode_requests` if all were "done". Both are the opposite of what was meant.)
+# functions for its end. `has_prefill_requests` was true if all requests were in "decode" or "done",
+# `has_decode_requests` if all were "done". Both are the opposite of what was meant.)
 #
 # Here are eight requests on small servers. A prefill takes 2 s, a step 1 s, and a transfer half a
 # second. Where does request 3 wait, and for which request? Why does request 5 never appear on the
@@ -499,9 +499,8 @@ kit.Table(["tolerance", "batches", "padding", "padded", "packed"], rows)
 #
 # ### Bonus: length buckets
 #
-# An engine that pads must find prompts of similar length. Write a queue with one bucket for each
-# range of lengths. A batch comes from the bucket that holds the oldest request. (If it came from the
-# fullest one, rare lengths would starve.) Show with numbers when it helps. A person marks it.
+# Write a queue with one bucket for each range of lengths. A batch comes from the bucket that holds the
+# oldest request, so no length starves. Show with numbers when it helps. A person marks it.
 #
 # ### Can we trust the clock?
 #
@@ -797,20 +796,19 @@ lab.timeline.draw_beside(beside)
 # Name what causes each effect. The [glossary](../docs/glossary.md) explains most of the words.
 #
 # * **A.** Eight requests start together. Seven have their last token after 20 steps. No other
-#   request takes their slots until the eighth has its last token, after 400 steps. At night, a
-#   single request gets no token until seven others have arrived.
+#   request takes their slots until the eighth ends, after 400 steps. At night, a single request gets
+#   no token until seven others have arrived.
 # * **B.** At night, a single request starts 50 ms after its arrival. Another arrives 10 ms after
 #   that start and waits for the whole answer of the first.
 # * **C.** A request arrives while others are at their 150th token. In the next step it gets its
 #   second token, together with their 151st.
 # * **D.** Before, each request reserved KV memory for 2,048 tokens. Now it takes memory for 16
-#   tokens at a time, and only when it needs more.
-# * **E.** All 500 requests begin with the same instructions. The engine computes the KV cache of
-#   these instructions once.
+#   tokens at a time.
+# * **E.** All 500 requests begin with the same instructions, whose KV cache is computed once.
 # * **F.** Before, a prompt of 32,000 tokens stopped the output of all other requests for a second.
-#   Now every step computes a part of this prompt, together with the next token of the others.
+#   Now every step computes a part of it, together with the next token of the others.
 # * **G.** A decode step took 8 ms, and the GPU was busy for 5 ms of it. Now the CPU starts the
-#   whole step with one call, and the step takes 5 ms. The results are equal bit for bit.
+#   whole step with one call, and it takes 5 ms. The results are equal bit for bit.
 # * **H.** At batch 1 each pass of the model gives two tokens on average. The probabilities of the
 #   texts stay the same.
 
@@ -879,9 +877,8 @@ engine_parts = {
 # %% [markdown]
 # ## 12. Play with it
 #
-# The player runs your loops. How fast may requests arrive before the queues grow? Which helps more
-# then: twice the slots, or twice the memory? At which spread of lengths do static batches become
-# slower than continuous ones?
+# The player runs your loops. Which helps more if requests arrive fast: twice the slots, or twice the
+# memory?
 
 # %% experiment="player"
 lab.batching_player(PrefillLoop, DecodeLoop)
@@ -889,8 +886,7 @@ lab.batching_player(PrefillLoop, DecodeLoop)
 # %% [markdown]
 # ## 13. The result
 #
-# These are the numbers of the opening. All 500 requests are there at once, for Llama-3.1-8B on
-# two H200. Prompts have 64 to 512 tokens, and answers have 200 tokens on average.
+# These are the requests of the opening. Prompts have 64 to 512 tokens.
 
 # %% experiment="result"
 rng = random.Random(5)
@@ -919,27 +915,19 @@ kit.Table(["policy", "seconds", "tokens/s", "steps", "slots taken"], rows)
 
 # %% [markdown]
 # The first gain is the batch: one reading of the weights serves 32 requests. The second is the loop
-# that you wrote: 85 % of the slots were taken instead of 24 %, in 3,688 steps instead of 13,101. The
-# third is more slots, for which there must be memory. Then the longest answer decides: it has 1,453
-# tokens, which need 1,452 of the 1,740 steps.
+# that you wrote: 85 % of the slots were taken instead of 24 %. The third is more slots, for which
+# there must be memory. Then the longest answer decides: its 1,453 tokens need 1,452 of the 1,740
+# steps.
 #
 # Engines do more: they schedule the next pass while one runs, know priorities, and send a request to
 # the card that has its prefix.
 #
 # ## What to read next
 #
-# * [Orca: A Distributed Serving System for Transformer-Based Generative
-#   Models](https://www.usenix.org/conference/osdi22/presentation/yu) (Yu et al., OSDI 2022):
-#   requests join and leave between steps.
-# * [Efficient Memory Management for Large Language Model Serving with
-#   PagedAttention](https://arxiv.org/abs/2309.06180) (Kwon et al., 2023): vLLM, with blocks
-#   instead of reservations, and preemption.
-# * [DistServe: Disaggregating Prefill and Decoding for Goodput-optimized Large Language Model
-#   Serving](https://arxiv.org/abs/2401.09670) (Zhong et al., 2024): two servers, and the queue of
-#   section 10.
-# * [Taming Throughput-Latency Tradeoff in LLM Inference with
-#   Sarathi-Serve](https://arxiv.org/abs/2403.02310) (Agrawal et al., 2024): long prompts in
-#   pieces, between the steps of others, on one server.
-# * [Vidur: A Large-Scale Simulation Framework For LLM
-#   Inference](https://arxiv.org/abs/2405.05465) (Agrawal et al., 2024): a simulator with measured
-#   durations, and what it finds.
+# * [Orca](https://www.usenix.org/conference/osdi22/presentation/yu) (2022): requests join and leave
+#   between steps.
+# * [PagedAttention](https://arxiv.org/abs/2309.06180) (2023): vLLM, with blocks instead of
+#   reservations, and preemption.
+# * [DistServe](https://arxiv.org/abs/2401.09670) (2024) has two servers, and the queue of section 10.
+# * [Sarathi-Serve](https://arxiv.org/abs/2403.02310) (2024) cuts long prompts into pieces, on one server.
+# * [Vidur](https://arxiv.org/abs/2405.05465) (2024) is a simulator with measured durations.
