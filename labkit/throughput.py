@@ -130,7 +130,9 @@ def count_operations(run: Callable[[], Any]) -> Counter[str]:
     counts: Counter[str] = Counter()
 
     class Counting(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: tuple = (), kwargs: Any = None
+        ) -> Any:
             counts[str(func)] += 1
             return func(*args, **(kwargs or {}))
 

@@ -121,8 +121,8 @@ kit.Table(headings, [[n, *r] for n, r in rows.items()], "first run / median")
 #
 # ```python
 # def generate_fixed(model, tokens, n_new):
-#     generated = model.generate(tokens, max_new_tokens=n_new)
-#     return generated[:, tokens.shape[1] :]
+#     made = model.generate(tokens, max_new_tokens=n_new)
+#     return made[:, tokens.shape[1] :]
 # ```
 #
 # Run the next cell. It gives the function a small model that has the settings of many published

@@ -170,7 +170,7 @@ SAMPLES = [
     Sample("x63", "02_throughput", "a count of exceptions that sees only those of the check",
            replace(SPARES_PROBES, "sweep"), ("memory_is_freed_once_the_exception_is_gone",)),
     Sample("x29", "02_throughput", "an hour that costs nothing", replace(NO_PRICE, "serving_point"),
-           ("the_batch_fits_the_limit",)),
+           ("the_batch_fits_the_limit", "the_price_follows_from_the_step")),
     forged("x31", "03_cache_benchmark", "patches the clock, the device, the physics, the checks",
            PATCH_MEASURING, "answer"),
     Sample("x33", "03_cache_benchmark", "hashes equal to every other",

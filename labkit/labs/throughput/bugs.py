@@ -12,8 +12,8 @@ N_NEW, N_INPUT = 20, 16
 
 def generate_with_bugs(model: Any, tokens: torch.Tensor, n_new: int) -> torch.Tensor:
     """As the lab prints it: `n_new` new tokens, if the model has no settings of its own."""
-    generated = model.generate(tokens, max_new_tokens=n_new)
-    return generated[:, tokens.shape[1] :]
+    made = model.generate(tokens, max_new_tokens=n_new)
+    return made[:, tokens.shape[1] :]
 
 
 def symptoms(model: Any) -> None:
