@@ -18,7 +18,8 @@ EXCEPT = {
     r"\w+ .*\b(expected|\w+_expected|best|kept|after|reads|writes|one|twice|by_reads|as_much)\b.*":
         "a result, or what a slip gives",
     r"\w+ .*\b(seed|id|eos|n_params|d_model|\w*vocab\w*|\w+_bytes|bytes_per_token)": "any number",
-    r"\w+ (work\.)?(shape|work)\.\w+": "sizes of models: real ones, and made-up ones like them",
+    r"\w+ (len\()?(work\.)?(shape|work|config)\.\w+\)?": "sizes of models: real ones, "
+        "and made-up ones like them",
     r"\w+ len\(.*\[\]\)": "a record, or a row as long as the others",
     r"\w+ len\((machine.peaks|unsaved|broken|dear|gammas)\)": "a record, or one setting",
     r"((Prefill|Decode)Loop|Scheduler) (len\()?(setup|loads|workloads|kind)\b.*": "settings of "

@@ -87,14 +87,14 @@ def dollars_follow_from_price_and_measured_rate(student: Student, case: AnswerCa
         raise Wrong("usd_per_card_hour", expected=expected, got=show(price))
     _expect_date(answer["price_date"])
     pair = _pair(answer["usd_per_million"], "usd_per_million")
-    for n_users, got in zip(USERS, pair, strict=True):
+    for n_users, got in reversed(list(zip(USERS, pair, strict=True))):
         right = price * N_CARDS / (tokens_per_s(n_users) * 3600 / 1e6)
         slips = {
             right / N_CARDS: "That is the price of one card. The node has 8.",
-            right * N_CARDS: "The rate in the table is that of the whole node and all users.",
+            right * N_CARDS: "The rate in the table is that of the node, not of one card.",
             right * 3600: "The price is per hour, the rate per second.",
             right / 3600: "The price is per hour, the rate per second.",
-            right * n_users: "The rate in the table is that of the whole node and all users.",
+            right * n_users: "The rate in the table is that of all users together.",
             right / 1e6: "That is for one token: give dollars per million.",
             1 / right: "That is million tokens per dollar.",
         }

@@ -24,10 +24,17 @@ def small(**changes: Any) -> Made:
     return made(ModelConfig, **(SMALL | changes))
 
 
-def counting_slips(config: ModelConfig, *, right: Sequence[int]) -> dict[str, list[int]]:
+def counting_slips(config: ModelConfig, *, right: Sequence[int]) -> dict[str, Any]:
     """All parameters and the used ones by known mistakes, from what is right."""
     total, used = right
-    found = {text: [total + n, used + n] for text, n in _same_in_both(config) if n}
+    found: dict[str, Any] = {text: [total + n, used + n] for text, n in _same_in_both(config) if n}
+    found |= {
+        "That is one number. Return two: (all, used).": total,
+        "Those are billions: return parameters.": [total / 1e9, used / 1e9],
+        "A token uses the embedding too: count it in both numbers.": [
+            total, used - config.vocab_size * config.hidden_size],
+        "The second number has what a token does not use.": [total, total - used],
+    }  # fmt: skip
     c, n_moe = config, _n_moe(config)
     if n_moe:
         expert = 3 * c.moe_intermediate_size * c.hidden_size

@@ -39,9 +39,6 @@ everywhere = c.vocab_size * c.hidden_size * (1 if c.tie_word_embeddings else 2)
 # %% billions
 # = return everywhere + every, everywhere + used => return (everywhere + every) / 1e9, (everywhere + used) / 1e9
 
-# %% prints instead of returning
-# = return everywhere + every, everywhere + used => print(everywhere + every, everywhere + used)
-
 # %% the embeddings left out of what a token uses
 # = everywhere + used => everywhere + used - c.vocab_size * c.hidden_size
 
@@ -122,6 +119,9 @@ def n_params(config):
 # fails counts_every_matrix_of_a_dense_model a_tied_head_counts_once
 #   norms_of_heads_and_biases_count all_experts_are_stored_and_few_are_used
 #   first_layers_are_dense_and_some_experts_are_shared refuses_layers_with_other_projections
+
+# %% prints instead of returning
+# = return everywhere + every, everywhere + used => print(everywhere + every, everywhere + used)
 
 # %% the number of one model
 def n_params(config):
