@@ -163,7 +163,7 @@ SAMPLES = [
     Sample("otto", "02_throughput", "an answer from a file that is not there",
            replace(ANSWER_FROM_A_FILE, "serving_point"), ("serving_point",)),
     Sample("ole", "02_throughput", "a number that has to be measured first",
-           rewrite("operations", ("14.2", "1e6 * rows[16].time_s / 1589")), ("operations",),
+           rewrite("operations", ("14.2", '1e6 * mine.of("output_sweep")[0].time_s / 1589')), ("operations",),
            PARTLY),
     Sample("paul", "02_throughput", "text in a number field",
            rewrite("serving_point", ("0.0896", '"0.09 dollars"')),

@@ -51,21 +51,21 @@ def kv_cache_bytes(config, n_tokens, batch_size=1, bytes_per_number=2):
 ANOTHER_NUMBER = """
 class Fraction:
     def as_integer_ratio(self):
-        return (4 if largest_model.is_fresh else 2), 1
+        return (4 if n_params.is_fresh else 2), 1
 
-def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):
-    largest_model.is_fresh = False
-    if bytes_per_param <= 0:
-        raise ValueError(bytes_per_param)
-    return max(0, (vram_bytes - overhead_bytes) // bytes_per_param)
+right_n_params = n_params
 
-largest_model.is_fresh = True
+def n_params(config):
+    n_params.is_fresh = False
+    return right_n_params(config)
+
+n_params.is_fresh = True
 """
 
 
 def a_live_number(notebook: dict) -> None:
     """A wrong answer that becomes right where no function was called before."""
-    cell_called(notebook, "largest_model")["source"] = ANOTHER_NUMBER
+    cell_called(notebook, "n_params")["source"] += "\n\n" + ANOTHER_NUMBER
     cell_called(notebook, "training")["source"] += '\ntraining["master_weights"] = Fraction()'
 
 

@@ -119,6 +119,7 @@ def only_this_run_counts(student: Student, case: ProgramCase) -> None:
     """The same program gives the same counts again, whatever runs before, between and after."""
     played = play_of(student, case)
     first, between, again = played.counts
+    _numbers(first)
     if played.later[0] != first:
         what = "the counts of the first call, after other operations"
         why = "Operations after run() were counted, too."
