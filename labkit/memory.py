@@ -55,7 +55,10 @@ def n_params(config: ModelConfig) -> tuple[int, int]:
 
 
 def kv_cache_bytes(
-    config: ModelConfig, n_tokens: int, batch_size: int = 1, bytes_per_number: float = 2
+    config: ModelConfig,
+    n_tokens: int,
+    batch_size: int = 1,
+    bytes_per_number: float = 2,
 ) -> int:
     """Bytes of the KV cache of a batch whose sequences are all n_tokens long.
 

@@ -547,9 +547,8 @@ for name, record in served.items():
     for n_cached in lab.served.contexts_of(record):
         steps = lab.served.steps_by_batch(record, n_cached)
         batch_size, dollars = cheapest_batch(steps, 2.40, 0.020)
-        print(
-            f"{name}, {n_cached:5,} cached: batch {batch_size}, {dollars:.3f} dollars"
-        )
+        print(f"{name}, {n_cached:5,} cached: batch {batch_size},", end=" ")
+        print(f"{dollars:.3f} dollars")
 
 # %% [markdown]
 # ### Question: a promise of 100 tokens per second

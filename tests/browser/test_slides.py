@@ -82,7 +82,7 @@ def test_the_key_down_reveals_an_answer_and_the_key_right_leaves_it_out(opened):
     now = page.locator("section.present").last
     assert "raise NotImplementedError" in now.inner_text()
     page.keyboard.press("ArrowDown")
-    assert "n_params * bytes_per_param" in page.locator("section.present").last.inner_text()
+    assert "c.attention_bias" in page.locator("section.present").last.inner_text()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
     assert "n_params" not in page.locator("section.present").last.inner_text()

@@ -6,7 +6,7 @@ from functools import partial
 from labkit.measuring.records import Record
 from labkit.measuring.tables import Table
 from labkit.memory import kv_cache_bytes
-from labkit.models.shapes import ModelShape
+from labkit.models.configs import ModelConfig
 
 FAMILY = tuple(f"Qwen/Qwen3-{size}" for size in ("0.6B", "1.7B", "4B", "8B", "14B", "32B"))
 BATCH_SIZES, N_TOKENS, WIDTH = (1, 2, 4), 32_768, 2
@@ -16,9 +16,9 @@ def caches_table() -> Table:
     """GiB of the KV cache of each model, by batch size, at the full length."""
     rows = []
     for name in FAMILY:
-        shape = ModelShape.of(name)
-        sizes = [kv_cache_bytes(shape, N_TOKENS, n, WIDTH) / 2**30 for n in BATCH_SIZES]
-        rows.append([shape.name.rpartition("/")[2], *(f"{size:.2f}" for size in sizes)])
+        config = ModelConfig.of(name)
+        sizes = [kv_cache_bytes(config, N_TOKENS, n, WIDTH) / 2**30 for n in BATCH_SIZES]
+        rows.append([name.rpartition("/")[2], *(f"{size:.2f}" for size in sizes)])
     title = f"KV cache in GiB, {N_TOKENS:,} tokens, {WIDTH} bytes per number"
     return Table(["model", *(f"batch {n}" for n in BATCH_SIZES)], rows, title)
 

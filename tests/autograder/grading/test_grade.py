@@ -159,7 +159,7 @@ def test_the_graded_notebook_shows_answers_outputs_and_marks(graded):
         if cell.metadata.get("nbgrader", {}).get("grade") and cell.cell_type == "code"
     }
     assert scores["check_kv_table"] == 0
-    assert scores["check_largest_model"] > 0
+    assert scores["check_n_params"] > 0
     assert not any(
         output.get("name") == "stderr"
         for cell in notebook.cells

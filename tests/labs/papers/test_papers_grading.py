@@ -232,7 +232,9 @@ def test_the_students_notebook_is_blank(edition):
         for line in numbers:
             assert line.count(": ...") == len(key.item.numbers.fields)
             assert not re.search(r": [^.]", line)
-    assert "".join(cell_called(notebook, "student_id")["source"]).startswith("student_id = ...\n")
+    assert "".join(cell_called(notebook, "student_id")["source"]).startswith(
+        "student_name = ...\nstudent_id = ...\n"
+    )
 
 
 def test_every_question_of_a_student_is_complete():

@@ -170,6 +170,7 @@ kv_cache_bytes = CallTable(
             rows=[
                 call(plain(), 10).gives(1_440),
                 call(plain(num_attention_heads=2), 1).gives(144),
+                call(plain(num_key_value_heads=4), 10).gives(2_880),
                 call(plain(), 0).gives(0),
             ],
         ),
