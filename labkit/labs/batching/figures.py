@@ -7,12 +7,12 @@ from statistics import median
 
 from labkit.labs.batching.log import Event, Run
 from labkit.labs.batching.metrics import summarize
-from labkit.measuring.panels import WIDTH, panels, say
+from labkit.measuring.panels import WIDTH, panels, say, with_bars
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.records import Record
 from labkit.measuring.roofline import Roofline
 
-LOOKS = {  # by the first word of a way to serve; one colour has one meaning in all labs
+LOOKS = {  # by the way to serve; one colour has one meaning in all labs
     "separate": {"color": COLORS["cache"], "marker": "o"},
     "together": {"color": COLORS["plain"], "marker": "s"},
     "chunked 512": {"color": COLORS["method"], "marker": "^"},
@@ -70,9 +70,8 @@ def draw_budgets(runs: Mapping[int, Sequence[Run]]) -> CourseFigure:
         }
         for axes, (label, (number_of, color)) in zip(row, numbers.items(), strict=True):
             found = [[1e3 * number_of(run) for run in each] for each in runs.values()]
-            axes.plot([*runs], [median(each) for each in found], "o-", color=COLORS[color])
-            lows, highs = [min(each) for each in found], [max(each) for each in found]
-            axes.vlines([*runs], lows, highs, color=COLORS[color], linewidth=5, alpha=0.3)
+            values = [(median(each), min(each), max(each)) for each in found]
+            with_bars(axes, [*runs], values, label, COLORS[color])
             axes.set_xscale("log", base=2)
             axes.set_xticks([*runs], [f"{budget:,}" for budget in runs])
             axes.set(xlabel="budget of a pass, tokens", ylabel=label)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from labkit.labs.throughput.launches import EAGER, GRAPH, THIN, Case, cases_of
+from labkit.labs.throughput.launches import EAGER, THIN, Case, cases_of
 from labkit.measuring.bounds import machine_of
 from labkit.measuring.profiles import PROFILES
 from labkit.measuring.records import NothingMeasured, Record, Row
@@ -66,17 +66,10 @@ def shares_table(record: Record) -> Table:
     return Table(["case", "model", "ms", *LIMITS], lines, f"{record.provenance}")
 
 
-def graph_s(record: Record, name: str) -> float:
-    """Seconds of the same pass as a CUDA graph. Raises: NothingMeasured without such a row."""
-    profile = PROFILES[record.provenance.profile]
-    case = cases_of(profile)[name]
-    return _row(record, profile.roles[case.role], case, GRAPH).time_s
-
-
-def _row(record: Record, model: str, case: Case, setting: str = EAGER) -> Row:
+def _row(record: Record, model: str, case: Case) -> Row:
     sizes = (case.batch_size, case.n_fed, case.n_cached)
     for row in record.of("launches", model):
         found = (row.batch_size, row.n_input, row.counts.get("n_cached"))
-        if row.is_ok and found == sizes and row.setting == setting:
+        if row.is_ok and found == sizes and row.setting == EAGER:
             return row
     raise NothingMeasured.of(record.of("launches"), "launches")

@@ -19,7 +19,7 @@ from labkit.labs.batching.log import Run
 from labkit.labs.batching.measured.sizes import Models
 from labkit.labs.batching.real.cards import serve_on_gpu_card, serve_on_gpus
 from labkit.labs.batching.real.engine import Engine
-from labkit.labs.batching.traffic import code_like
+from labkit.labs.batching.traffic import at_load, code_like
 from labkit.labs.batching.workload import Job, Setup, exponential_lengths, poisson
 from labkit.measuring.device import free_device_memory
 from labkit.measuring.records import IsDone, Row
@@ -54,8 +54,7 @@ def jobs_of(workload: str, seed: int, n: int, rate: float, shrink: int = 1) -> l
         jobs, seconds = [], 300.0
         while len(jobs) < n:
             jobs, seconds = code_like(seconds, random.Random(seed))[:n], 2 * seconds
-        span_s = sum(job.n_input for job in jobs) / rate
-        jobs = [replace(j, arrival_s=j.arrival_s * span_s / jobs[-1].arrival_s) for j in jobs]
+        jobs = at_load(jobs, 1.0, lambda job: job.n_input / rate)
     if shrink > 1:
         jobs = [
             replace(j, n_input=1 + j.n_input // shrink, stops_after=1 + j.stops_after // shrink)

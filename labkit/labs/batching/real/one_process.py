@@ -44,7 +44,7 @@ def serve_real(
     loaded = zoo.load(model, profile="cpu")
     fed = tokenize(loaded, prompts)
     run, tokens = Run(make_jobs(fed, max_new, arrival_s), setup), {}
-    store, clock, progress = Store(setup.storage, {}), Clock(time.perf_counter()), Progress(run)
+    store, clock, progress = Store(setup.storage), Clock(time.perf_counter()), Progress(run)
     shared = (run, loaded, store, clock, partial(keep, tokens))
     prefill, decode = PrefillServer(*shared, prompts=fed), DecodeServer(*shared)
     while not progress.is_over(clock.now_s, timeout_s):

@@ -6,7 +6,7 @@ error: a KV cache that is not there, or none left of the pages.
 """
 
 import time
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -19,7 +19,7 @@ from labkit.zoo import LoadedModel
 
 
 class Clock:
-    """Real seconds since `start_s` of `time.perf_counter`, which a machine's processes share."""
+    """Real seconds since `start_s` of `time.perf_counter`."""
 
     def __init__(self, start_s: float) -> None:
         self._start_s = start_s
@@ -37,9 +37,9 @@ class Clock:
 class Store(servers.Store):
     """Where KV caches wait between the servers, in `caches`. first: each request's first token."""
 
-    def __init__(self, room: int | None, caches: MutableMapping[int, dict[str, Tensor]]) -> None:
+    def __init__(self, room: int | None) -> None:
         super().__init__(room)
-        self.caches = caches
+        self.caches: dict[int, dict[str, Tensor]] = {}
         self.first: dict[int, int] = {}
 
     def remove(self, request_id: int) -> None:

@@ -16,7 +16,6 @@ SMALL = {  # heads that are together wider than the model, and an odd vocabulary
     "vocab_size": 101,
 }
 EXPERTS = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 12}
-MORE = {"n_shared_experts": 2, "first_k_dense_replace": 1}
 
 
 def small(**changes: Any) -> Made:
