@@ -11,10 +11,15 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 BUILTINS = frozenset(dir(builtins))
-LIBRARIES = ("builtins", "math", "random", "numpy", "torch", "torch.nn.functional")
+LIBRARIES = (
+    "builtins", "bisect", "collections", "copy", "dataclasses", "enum", "fractions", "functools",
+    "heapq", "itertools", "math", "operator", "random", "re", "statistics", "string", "time",
+    "typing", "numpy", "torch", "torch.nn", "torch.nn.functional",
+)  # fmt: skip
 
 Setting = tuple[Callable[[], Any], Callable[[Any], Any]]  # how it is read, and how it is set
 
@@ -78,7 +83,19 @@ def _settings() -> Iterator[Setting]:
         yield torch.get_default_dtype, torch.set_default_dtype
         yield torch.get_default_device, torch.set_default_device
         yield torch.is_grad_enabled, torch.set_grad_enabled
+        yield partial(torch.is_autocast_enabled, "cpu"), partial(torch.set_autocast_enabled, "cpu")
+        yield partial(torch.get_autocast_dtype, "cpu"), partial(torch.set_autocast_dtype, "cpu")
+        yield torch.overrides._get_current_function_mode_stack, _set_function_modes
 
 
 def _set_filters(filters: list) -> None:
     warnings.filters[:] = filters
+
+
+def _set_function_modes(modes: list) -> None:
+    """Leave those that a cell has entered and not left, and enter those that stood."""
+    core = sys.modules["torch"]._C
+    while core._len_torch_function_stack():
+        core._pop_torch_function_stack()
+    for mode in modes:
+        core._push_on_torch_function_stack(mode)

@@ -169,12 +169,17 @@ LATER = {  # what a cell below an answer may do to it
     "modules": "torch = math = 5",
     "in modules": "torch.exp = math.sqrt = torch.Tensor.__add__ = torch.Tensor.__eq__ = None\n"
         "del math.floor",
+    "in more modules": "import functools, itertools, collections\n"
+        "functools.partial = itertools.islice = collections.deque = None",
+    "what torch does to numbers": "torch.autocast('cpu').__enter__()",
+    "what torch does to calls": "class Zeros(torch.overrides.TorchFunctionMode):\n"
+        "    def __torch_function__(self, *_): return 0\nZeros().__enter__()",
     "settings": "import sys, warnings, numpy\ntorch.set_default_dtype(torch.float64)\n"
         "torch.set_default_device('meta')\ntorch.set_grad_enabled(False)\n"
         "sys.setrecursionlimit(60)\nwarnings.simplefilter('error')\nnumpy.seterr(all='raise')",
 }  # fmt: skip
 ANSWER = """
-import math, torch, warnings, numpy
+import collections, functools, itertools, math, torch, warnings, numpy
 length = 3
 def f(depth=200):
     if depth:
@@ -184,7 +189,10 @@ def f(depth=200):
     x = torch.exp(torch.zeros(length, requires_grad=True)) + 1
     x.sum().backward()
     assert not bool((x == 3).any())
+    assert (x @ torch.eye(length)).dtype is x.dtype
     numbers = [int(math.sqrt(4)), math.floor(2.5), *range(length)]
+    again = functools.partial(collections.deque, maxlen=9)
+    assert numbers == [*again(itertools.islice(numbers, 9))]
     return [x.tolist(), str(x.dtype), sum(numbers), max(numbers), len(numbers), abs(-1), id is id]
 """
 
