@@ -24,7 +24,7 @@ from nbclient import NotebookClient
 from autograder.builder.source import Lab
 
 LABS = Path(__file__).parent.parent / "labs"
-CELL_S = 600
+CELL_S = 300  # less than the limit of a whole test, so that a slow cell is named
 EMPTY_TABLE = re.compile(r"^(\S.*\n)?\S+( {2,}\S+)+\n*$")  # a title at most, and headings
 SMALL = """\
 def small(profile):

@@ -35,8 +35,14 @@ def reports(warm_kernels, tmp_path_factory):
     place = notebook.cells.index(cells["check_n_params"])
     notebook.cells[place:place] = [code_cell(s) for s in (SHORT_LIMIT, BROKEN, FULL)]
     kept = notebook.cells[: notebook.cells.index(cells["check_largest_on_80_gb"])]
-    notebook.cells = [cell for cell in kept if cell["cell_type"] == "code"]
-    played = play(notebook, folder, [FIRST_CELL])
+    notebook.cells = [
+        cell
+        for cell in kept
+        if cell["cell_type"] == "code"
+        and cell["metadata"].get("labkit", {}).get("kind")
+        != "experiment"  # they call what is endless
+    ]
+    played = play(notebook, folder, [FIRST_CELL], limit_s=300)
     told = next("".join(cell.texts) for cell in played if cell.error.startswith("OutOfMemory"))
     return {cell.name: cell.report for cell in played} | {"full": told}
 
