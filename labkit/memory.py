@@ -20,15 +20,17 @@ def n_params(config: ModelConfig) -> tuple[int, int]:
     of three matrices, and the projections of queries, keys, values and output.
     One norm follows the last layer. A norm has hidden_size weights.
     A matrix has no bias. But if config.attention_bias, the projections of
-    queries, keys and values have one number more per output. If
-    config.qk_norm, each layer has two more norms, of head_dim weights each.
+    queries, keys and values (not that of the output) have a bias: one number
+    per output. If config.qk_norm, each layer has two more norms, of head_dim
+    weights each: all heads share them. A layer with a window has the same
+    weights as one with full attention.
     If config.num_experts is not 0, the layers after the first
     config.first_k_dense_replace have experts instead of their MLP. Such a
     layer has num_experts experts and n_shared_experts shared ones. Each is an
-    MLP of width moe_intermediate_size. Its router is a matrix with one row of
-    hidden_size numbers for each expert that is not shared. A token uses
-    num_experts_per_tok of the experts, and all shared ones. It uses everything
-    else whole, also the embedding and the router.
+    MLP of width moe_intermediate_size. The layer also has one router: a matrix
+    with one row of hidden_size numbers for each expert that is not shared. A
+    token uses num_experts_per_tok of the experts, and all shared ones. It uses
+    everything else whole, also embedding, head and router.
     Returns (all, used): two equal ints for a model without experts.
     Raises: ValueError if a layer has latent_attention or linear_attention,
     whose projections differ.
@@ -63,16 +65,18 @@ def kv_cache_bytes(
     """Bytes of the KV cache of a batch whose sequences are all n_tokens long.
 
     Add up the layers: config.layer_types names the kind of each. This is what
-    they store for one sequence. A "full_attention" layer stores a key and a
+    they store for each sequence of the batch. A "full_attention" layer stores a key and a
     value of head_dim numbers for each token and each KV head. There are
     config.num_key_value_heads of these. A "sliding_attention" layer stores the
-    same, but only of the last config.sliding_window tokens.
+    same, but only of the last config.sliding_window tokens, the newest one
+    included.
     A "latent_attention" layer stores one vector per token instead of keys and
     values. It has kv_lora_rank + qk_rope_head_dim numbers.
     A "linear_attention" layer takes config.state_bytes bytes at every length,
     even at 0 tokens, and for every bytes_per_number.
     bytes_per_number: 4, 2, 1 or 0.5 bytes of one stored number. n_tokens
-    counts the prompt too. Returns the bytes.
+    counts the prompt too. Returns the bytes, an int. (The sum of all layers is
+    whole: in the tests, no half byte is left.)
     Source: Ainslie et al. 2023 (arXiv:2305.13245), for shared KV heads;
     DeepSeek-AI 2024 (arXiv:2405.04434), section 2.1, for latents.
     """
@@ -96,10 +100,10 @@ def largest_model(
 ) -> int:
     """The largest number of parameters that fit on a card, after the overhead.
 
-    overhead_bytes hold other things than weights. Returns an int, rounded
-    down: parameters, not billions. If the overhead fills the card, or is
-    larger than the card, return 0.
-    Raises: ValueError if bytes_per_param is 0 or negative.
+    overhead_bytes hold other things than weights. bytes_per_param is 1, 2 or
+    more. Returns an int, rounded down: parameters, not billions. If the
+    overhead fills the card, or is larger than the card, return 0.
+    Raises: ValueError if bytes_per_param is 0 or negative, on any card.
     """
     if bytes_per_param <= 0:
         raise ValueError(f"a parameter takes at least one byte, got {bytes_per_param}")
@@ -115,11 +119,13 @@ def longest_sequence(
 ) -> int:
     """The largest length, in tokens, of each sequence of a batch on one card.
 
-    model_bytes: the weights, which the whole batch shares. token_bytes: one
-    token of one sequence in the KV cache. All sequences are equally long.
-    Returns an int, rounded down: tokens per sequence. If weights and overhead
-    fill the card, or do not fit, return 0.
-    Raises: ValueError if batch_size or token_bytes is 0 or negative.
+    model_bytes: the weights, and overhead_bytes: other things. The whole batch
+    shares both. token_bytes: one token of one sequence in the KV cache. All
+    sequences are equally long. Returns an int, rounded down: tokens per
+    sequence. A cache may fill the card exactly. If weights and overhead fill
+    the card, or do not fit, return 0.
+    Raises: ValueError if batch_size or token_bytes is 0 or negative, on any
+    card.
     """
     if batch_size <= 0 or token_bytes <= 0:
         raise ValueError(f"wanted at least 1, got {batch_size} sequences, {token_bytes} bytes each")

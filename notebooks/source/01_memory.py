@@ -15,14 +15,14 @@
 # After this lab you can
 #
 # * read the `config.json` of a model, and count its parameters to the last one;
-# * compute the KV cache of today's models, whatever their layers store;
+# * compute the KV cache of models of 2026, for each kind of layer that they have;
 # * compute what fits on a card or on a node, and explain the overhead that formulas leave out.
 #
 # **You need** Python and a rough idea of a transformer: layers, heads, tokens. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
-# enough. Cells that can use a GPU also work without one.
+# enough.
 #
-# Cells with `TODO` are yours. The check below each cell runs a few visible tests, and says what
+# Yours are each `TODO`, each `...`, and your name. The check below each cell runs a few visible tests, and says what
 # fails and why. After you hand in, the grader runs the same checks on hidden tests.
 #
 # **Time:** 1.5 to 2 hours. {points}:
@@ -49,10 +49,10 @@ check = kit.start("memory", globals())
 # %% [markdown]
 # ## 1. Parameters
 #
-# Each model on the hub has a file `config.json`. A `ModelConfig` holds its numbers, by the names
-# that they have there. `ModelConfig.of` looks a model up in the kit's tables. `ModelConfig.read`
-# takes a `config.json` that you have parsed. It says which field is missing, or which layer has an
-# unknown kind.
+# Each model on Hugging Face has a file `config.json`. A `ModelConfig` holds its numbers, by the names
+# that they have in Qwen3's file. `ModelConfig.of` looks a model up in the kit's tables.
+# `ModelConfig.read` takes a `config.json` that you have parsed, also of other families. `read` reports
+# a missing field or an unknown kind of layer.
 
 # %% experiment="family"
 rows = []
@@ -74,6 +74,8 @@ kit.Table(["model", *names], rows)
 # The last row is a *mixture of experts*. Instead of one MLP, each of its layers has 128 small ones.
 # A *router* chooses 8 of them for each token. All experts must be in memory, but a token uses few
 # of them. So such a model has two sizes: all parameters, and those that one token uses.
+#
+# "A3B" in its name says that a token uses about 3 billion.
 #
 # Your function counts the models of the families Llama, Qwen3, Mixtral and GLM-4.5 exactly. Its
 # docstring names each weight that they have. These are the shapes of the matrices:
@@ -106,7 +108,7 @@ kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
 # Without both, a token of Qwen3-30B-A3B uses 2.73 billion parameters, not 3.35. So always say which
 # number you mean.
 #
-# The count fails if a family has other weights. The norms of OLMo-7B have none: your function gives
+# The count is wrong if a family has other weights. The norms of OLMo-7B have none: your function gives
 # 266,240 too many.
 #
 # Experts save work, not memory. Qwen3-30B-A3B takes 61 GB in 16 bits, nearly as much as Qwen3-32B
@@ -114,10 +116,10 @@ kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
 #
 # ## 2. Training keeps more than weights
 #
-# Take a 7B model, trained with the optimizer Adam in *mixed precision*: it computes in 16 bits, and
-# updates the weights in 32 bits. It needs 112 GB, more than a card with 80 GB has. This does not
-# yet include the *activations*: the outputs of the layers, which training keeps for the backward
-# pass. The recipe of [ZeRO, section 3.1](https://arxiv.org/abs/1910.02054) keeps for each parameter
+# Training a 7B model needs 112 GB, more than a card with 80 GB has. This is for the optimizer Adam in
+# *mixed precision*: the layers compute in 16 bits, and Adam updates the weights in 32 bits. Training
+# also keeps *activations* for the backward pass: the outputs of the layers. 112 GB do not include
+# them. The recipe of [ZeRO, section 3.1](https://arxiv.org/abs/1910.02054) keeps for each parameter
 #
 # * the weight and its gradient, in 16 bits each;
 # * a master copy of the weight in 32 bits, because a small update of a 16-bit number is rounded
@@ -125,7 +127,7 @@ kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
 # * the two moments of Adam (running means of the gradient and of its square), in 32 bits each.
 #
 # The master copy and the moments are the *state of the optimizer*. The cell asks for the bytes of
-# each. Then multiply by a model: how many GB (10⁹ bytes) does the training of Qwen3-30B-A3B keep?
+# each. Then multiply: how many GB (10⁹ bytes) are these five for all of Qwen3-30B-A3B?
 
 # %% answer="training" points=0.25
 training = {
@@ -140,11 +142,11 @@ training = {
 # %% [markdown]
 # ### Written answer: what is in VRAM?
 #
-# VRAM is the GPU's own memory. Answer in 2 to 4 sentences:
+# VRAM is the GPU's own memory. (If you do not know what a KV cache is, read section 3 first.) Answer
+# in 2 to 4 sentences:
 #
 # 1. What is in VRAM during training, and what is in it during generation?
-# 2. For which of the two can you not compute the memory before the run? Name the unknown
-#    quantities.
+# 2. In which of the two are there sizes that you do not choose before the run? Name them.
 
 # %% [markdown] written="training_or_generation" points=0.5
 # *1.* Training keeps the weights, the gradients and the state of the optimizer: 16 bytes per
@@ -175,15 +177,15 @@ training = {
 #   *KV head* (*grouped-query attention*, [Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)).
 #   A query is used once and then dropped.
 # * **A sliding window** attends to the last tokens only, 1,024 in Gemma 3 and 128 in gpt-oss. Older
-#   keys and values are dropped. So the window is a cap: the cache grows up to it, then no more.
+#   keys and values are dropped. So the window is an upper limit: the cache grows up to it, then no more.
 # * **A latent** ([multi-head latent attention](https://arxiv.org/abs/2405.04434), DeepSeek-V2, V3
 #   and Kimi K2) stores one short vector per token. The keys and values of all heads are computed
 #   from it. A few numbers more hold the position (`qk_rope_head_dim`).
 # * **Linear attention** (most layers of Qwen3-Next, Qwen3.5 and MiniMax-Text-01) adds each token to
 #   a *state* of fixed size. It stores nothing per token.
 #
-# The numbers may be stored in 16 bits (2 bytes), in FP8 (1 byte), or in 4 bits (0.5 bytes). Engines
-# keep a few scales beside narrow numbers. This lab does not count them.
+# The numbers may be stored in 16 bits (2 bytes), in FP8 (1 byte), or in 4 bits (0.5 bytes). With 1
+# byte or less, engines also store scale factors. This lab does not count them.
 
 # %% exercise="labkit.memory:kv_cache_bytes" points=2 minutes=30 level=3
 
@@ -191,19 +193,20 @@ training = {
 lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 
 # %% [markdown]
-# Llama-2-7B stores 524,288 bytes per token, DeepSeek-V3 only 70,272. That is 7.5 times less, with
+# (The figure divides the cache of 32,768 tokens by the tokens, so windows and states are in it.)
+# Llama-2-7B stores 524,288 bytes per token, 7.5 times as many as DeepSeek-V3 with 70,272, which has
 # 100 times the parameters. The formula for grouped heads is no help here. The `config.json` of
 # DeepSeek-V3 says 128 KV heads. With keys of 192 and values of 128 numbers, they would make
 # 4,997,120 bytes per token, 71 times too many.
 #
 # Each way has its price:
 #
-# * Shared heads and latents are part of the trained model. You cannot switch them on later.
+# * Shared heads and latents are part of the trained model. To change them, train it again for a while.
 # * A window forgets: what lies outside of it reaches the output only through other layers. So
 #   Gemma 3 and gpt-oss keep some full layers.
-# * A latent costs work: keys and values are computed from it, or queries are moved to it.
-# * A state costs memory from the first token on, for every sequence. Short requests pay for it and
-#   get nothing back. MiniMax-Text-01 keeps 280 MiB for each sequence. At 256 requests that is 70
+# * A latent costs work: keys and values are computed from it, or queries are projected to its width.
+# * A state costs memory from the first token on, for every sequence. For a short sequence it is
+#   larger than a normal cache would be. MiniMax-Text-01 keeps 280 MiB for each sequence. At 256 requests that is 70
 #   GiB before the first token.
 # * Narrow numbers are less exact. [SGLang's
 #   documents](https://docs.sglang.ai/advanced_features/quantized_kv_cache.html) show it for
@@ -286,6 +289,7 @@ else:
 # * `"overhead_gb"`: the extra memory that you assume, in GB. Which things are in memory together
 #   with the weights? You may enter 0, or estimate a number. The check accepts any number up to a
 #   limit, which grows with `n_tokens`. Section 9 shows what was measured.
+#   Explain your number in the written answer of section 8.
 #
 # `kit.vram_readings("H100-SXM")` gives two numbers of bytes for each of the four names: the lowest
 # and the highest.
@@ -304,7 +308,7 @@ largest_on_80_gb = {
 # An example: 400,000 of 1,000,000 bytes are weights, and each token takes 100 bytes. Then 6,000
 # tokens fit. With four sequences, 1,500 tokens fit in each. If the weights fill the card, or do not
 # fit at all, the answer is 0. A length is never negative. `token_bytes` is `kv_cache_bytes(config, 1)`
-# where all layers are full. With windows, the cache does not grow evenly: try lengths instead.
+# where all layers are full. This function is for such models only.
 
 # %% exercise="labkit.memory:longest_sequence" points=0.5 minutes=10 level=2
 
@@ -320,8 +324,8 @@ largest_on_80_gb = {
 #
 # * `"vram"`: how you read 48 GB; for `"torch"`, the lowest and the highest number are both right;
 # * `"params"`: how you count the parameters. `"exact"` is what your `n_params` gives.
-#   `"card"` is the 14.8 billion of the model card. `"name"` is the 14 billion of its name. One of
-#   them is too far from the real number.
+#   `"card"` is the 14.8 billion of the model card. `"name"` is the 14 billion of its name. The check
+#   rejects one of these three, because it is too far from the real number.
 
 # %% answer="longest_on_l40s" points=0.75
 longest_on_l40s = {
@@ -355,8 +359,7 @@ kv_table = {
 #
 # The figure draws *your* `kv_cache_bytes`. The left axes are linear. The right axes are
 # logarithmic: there y = c · xˢ is a straight line with slope s. Each dashed line is the whole
-# memory of a card: no weights are subtracted. Change the batch size, or put other models into the
-# list.
+# memory of a card: no weights are subtracted. Change the batch size.
 
 # %% experiment="kv_growth"
 cards = {}
@@ -374,12 +377,12 @@ lab.figures.kv_growth(
 # ### Question: what does the cache depend on?
 #
 # * `"batch_slope"`: the number s, if the cache grows as c · (batch size)ˢ;
-# * `"params_ratio"`: the parameters of the largest Qwen3 divided by those of the smallest;
+# * `"params_ratio"`: the parameters of Qwen3-32B divided by those of Qwen3-0.6B;
 # * `"kv_ratio"`: the same for the KV cache, at equal length;
-# * `"kv_over_weights"`: for both models, the cache of one sequence of 32,768 tokens divided by the
+# * `"kv_over_weights"`: for each of these two, the cache of one sequence of 32,768 tokens divided by the
 #   weights. Weights and cached numbers take 2 bytes each;
 # * `"crossing"`: from which length on is the cache of `Qwen/Qwen3-Next-80B-A3B-Instruct` smaller
-#   than that of `Qwen/Qwen3-30B-A3B`? Shorter sequences lose by the state of its linear layers.
+#   than that of `Qwen/Qwen3-30B-A3B`? (Below, the states of its linear layers make it larger.)
 
 # %% answer="scaling" points=0.5
 scaling = {
@@ -437,8 +440,9 @@ scaling = {
 # %% [markdown]
 # ## 9. What the formula leaves out
 #
-# The formula adds weights and cache. The record below was measured on an H200: Qwen3-8B, 8
-# sequences, 64 new tokens each. Compare the second column with the third.
+# The formula adds weights and cache. The record below was measured on an H200, and only 80 GB of its
+# 141 were allowed: Qwen3-8B, 8 sequences, 64 new tokens each. Compare the second column with the
+# third.
 
 # %% experiment="recorded_peaks"
 lab.peaks.peaks_table(kv_cache_bytes)
@@ -448,17 +452,18 @@ lab.peaks.peaks_table(kv_cache_bytes)
 # them are the *activations* of the prefill, which computes all 8 × 16,384 prompt tokens in one
 # pass. Only one layer's activations are in memory at a time. The peak is inside the MLP. There,
 # each prompt token has three vectors of `intermediate_size` and four of `hidden_size` numbers:
-# (3 × 12,288 + 4 × 4,096) × 2 bytes = 106,496 bytes. A test counts these vectors, operation by
-# operation, on small models. A flat "20 % on top" is too much for short prompts and too little for long ones.
+# (3 × 12,288 + 4 × 4,096) × 2 bytes = 106,496 bytes. Up to 128 tokens, the overhead does not follow the
+# length: it is 63 to 87 MB. A flat "20 % on top" is too much for short prompts and too little for
+# long ones.
 #
 # ### Question: predict a peak
 #
 # * `"bytes_per_token"`: by how many bytes does the overhead grow with each prompt token of the
-#   pass? Compute it from the rows with 8,192 and 16,384 tokens;
-# * `"peak_gb"`: predict the peak in GB with prompts of 32,768 tokens and 64 new ones. The record has
-#   no such row, because it was measured with a limit of 80 GB;
+#   pass? Compute it from the rows with 8,192 and 16,384 tokens. (It is a little more than the vectors.)
+# * `"peak_gb"`: predict the peak in GB with prompts of 32,768 tokens and 64 new ones. This needs more
+#   than 80 GB, so this record has no such row. Another run on the whole card has it;
 # * `"peak_gb_in_chunks"`: the same, if each pass computes only 2,048 tokens of each of the 8
-#   prompts (*chunked prefill*).
+#   prompts (*chunked prefill*). The check accepts a small difference.
 
 # %% answer="peaks" points=0.5
 peaks = {
@@ -492,8 +497,8 @@ else:
 # cards attend to different requests instead (*data-parallel attention*), each cache is on one card
 # only. SGLang and DeepSeek's own servers do that.
 #
-# The cost needs a rate that someone measured. The rate of a data sheet is no substitute, because
-# real servers are far below it. These numbers are not ours, so their source is in `data/prices.json`.
+# The cost needs a rate that someone measured. A data sheet has no such
+# rate: it has FLOP/s, and real servers are far below them. These numbers are not ours, so the file `data/prices.json` of the course names their source.
 
 # %% experiment="rates"
 lab.node.tables()
@@ -507,10 +512,10 @@ lab.node.tables()
 #   context, 1 to 60 GB;
 # * `"bytes_per_number"`: 2 or 1 bytes for each cached number;
 # * `"spread"`: how many conversations of 32,768 tokens fit on 8 × H200, if each cache is on one
-#   card only? Treat the node as one large memory, and round down;
+#   card only? Add up what is free on all cards, and round down once;
 # * `"copied"`: the same, if each card keeps a copy of every cache. Each card has an eighth of the
 #   weights;
-# * `"usd_per_card_hour"` and `"price_date"`: a price for one H200 and hour, and the day on which it
+# * `"usd_per_card_hour"` and `"price_date"`: what an H200 costs per hour, and the day on which this
 #   was seen, such as `"2026-10-24"`. Take one of the table, or look one up;
 # * `"usd_per_million"`: dollars per million output tokens with 8 users and with 64, by the measured
 #   rates of the table.
@@ -533,9 +538,9 @@ node = {
 # conversations. So a smaller cache helps only if the cards share the work well.
 #
 # The number of users decides the price. With 8 users, each gets a token every 12.8 ms. With 64 users,
-# each waits 34.6 ms, but a million tokens cost a third. DeepSeek reported 14,800 tokens/s for a
+# each waits 34.6 ms, but a million tokens cost one third. DeepSeek reported 14,800 tokens/s for a
 # node of eight H800, in March 2025. That is eight times the rate of the table with 64 users. Its
-# servers put 18 nodes together for decode alone, so that each expert gets many tokens. A single
+# servers put 18 nodes together that do nothing but decode, so that each expert gets many tokens. A single
 # node cannot do that. Lab 5 is about such servers.
 #
 # ## 11. The calculator
@@ -550,7 +555,7 @@ lab.widget.vram_calculator(kv_cache_bytes)
 # %% [markdown]
 # ## 12. The result
 #
-# We take two models of nearly the same size, one card, and eight conversations at the same time.
+# We take two models of similar size, one card, and eight conversations at the same time.
 # How long may each conversation become?
 
 # %% experiment="result"
@@ -567,15 +572,14 @@ kit.Table(
 
 # %% [markdown]
 # With Llama-2-7B, each conversation may have 2,545 tokens. With Llama-3.1-8B it may have 7,717. The
-# new model has 1.3 billion more parameters, so it leaves less of the card free. Yet its conversations can be three times as long,
-# because 32 query heads share 8 KV heads. Keys and values that are shared are stored once.
+# new model has 1.3 billion more parameters, so it leaves less of the card free. Yet its conversations
+# can be three times as long, because 32 query heads share 8 KV heads.
 #
 # ## What you have shown
 #
-# Your functions count every parameter of a model and every byte of its cache. They say what fits on
-# a card, and the record says what the formula lacks. One change in the attention lets an L4 hold
-# conversations three times as long. The next labs find similar gains. They store fewer bytes, move
-# fewer bytes, or use the bytes that they move for many tokens.
+# Your functions count the parameters of a model and the bytes of its cache. They say what fits on
+# a card, and the record says what the formula lacks. The next labs store fewer bytes, move fewer
+# bytes, or use the bytes that they move for many tokens.
 #
 # ## Words
 #

@@ -114,7 +114,7 @@ def caches_by_year(
             if own:
                 x, y, *_ = zip(*own, strict=True)
                 axes.plot(x, y, marker, color=color, label=words, ms=7)
-        axes.set(xlabel="parameters, 10^9", ylabel="cache per token (kB)")
+        axes.set(xlabel="parameters, 10^9", ylabel=f"cache per token at {n_tokens:,} tokens (kB)")
         axes.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
         axes.set_yticks([20, 50, 100, 200, 500], ["20", "50", "100", "200", "500"])
         axes.minorticks_off()

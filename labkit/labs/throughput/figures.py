@@ -132,10 +132,9 @@ def user_or_card(records: Mapping[str, Record]) -> CourseFigure:
             look = LOOKS[devices.index(name) % len(LOOKS)]
             label = f"{name}, {n_cached:,} cached"
             axes.plot(x, y, look, color=color, label=label, markersize=5)
-            for batch_size, *place in zip(steps, x, y, strict=True):
-                if batch_size in (1, max(steps)):
-                    axes.annotate(f"{batch_size}", place, (5, 4), textcoords="offset points",
-                                  fontsize=SMALL)  # fmt: skip
+            at = list(steps).index(max(steps))
+            axes.annotate(f"batch {max(steps)}", (x[at], y[at]), (5, 4),
+                          textcoords="offset points", fontsize=SMALL)  # fmt: skip
         axes.set(yscale="log", xlabel="tokens per second for one user (1 / TPOT)")
         axes.set(ylabel="tokens per second of the machine")
         axes.set_xlim(0, None)
@@ -145,7 +144,7 @@ def user_or_card(records: Mapping[str, Record]) -> CourseFigure:
         gain = most / first[most] / (min(first) / first[min(first)])
         title = f"A batch of {most}: {gain:.0f} times the throughput of a batch of {min(first)}"
         words = [f"{name}: {record.provenance.device}" for name, record in records.items()]
-        caption = "The numbers at the ends are batch sizes. Up and to the right is better."
+        caption = "Each curve begins at batch 1, at its lower end. Up and to the right is better."
         return say(figure, title, "; ".join(words), caption)
 
 

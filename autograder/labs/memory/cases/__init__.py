@@ -116,6 +116,7 @@ def _caches(rng: random.Random) -> Calls:
         _layered(fields, sizes, rng.sample([*KINDS, *some], 4 + len(some)))
         for some in ((KINDS[0],), (KINDS[1], KINDS[3]))
     ]
+    odd = _layered(fields, sizes | {"kv_lora_rank": 57}, [KINDS[2]])
     last = _layered(fields, sizes, [KINDS[0]] * 3 + [KINDS[1]])
     same = _layered(
         fields | {"num_attention_heads": fields["num_key_value_heads"]}, sizes, KINDS[:1]
@@ -141,11 +142,13 @@ def _caches(rng: random.Random) -> Calls:
         "every_sequence_has_its_own": [
             call(full, n, batch_size=batch_size),
             call(linear, n, batch_size=batch_size),
+            call(sliding, n, batch_size=batch_size),
             call(latent, n, batch_size=batch_size, bytes_per_number=1),
         ],
         "numbers_may_be_wider_or_narrower": [
             *(call(full, n, bytes_per_number=width) for width in (4, 1, 0.5)),
             call(latent, n, batch_size, bytes_per_number=0.5),
+            call(odd, 2 * few, bytes_per_number=0.5),
         ],
     }  # fmt: skip
 

@@ -178,7 +178,6 @@ kv_cache_bytes = CallTable(
             "a_window_keeps_its_last_tokens",
             "A layer with a window stores at most sliding_window tokens.",
             hint="Count min(n_tokens, config.sliding_window) tokens in such a layer.",
-            gate=False,
             of=lambda f, config, n: f(config, n) / f(config, 1),
             what="the bytes of many tokens, divided by those of one",
             rows=[
@@ -195,7 +194,6 @@ kv_cache_bytes = CallTable(
             "a_latent_is_one_vector_per_token",
             "A latent layer stores kv_lora_rank + qk_rope_head_dim numbers per token.",
             hint="Do not multiply by 2, by heads or by head_dim in such a layer.",
-            gate=False,
             rows=[
                 call(layered("latent", "latent"), 10).gives(560),
                 call(layered("latent"), 3).gives(84),
@@ -205,7 +203,6 @@ kv_cache_bytes = CallTable(
             "a_linear_layer_keeps_one_state",
             "A linear layer takes state_bytes for each sequence, whatever its length.",
             hint="Add config.state_bytes once per linear layer, without bytes_per_number.",
-            gate=False,
             rows=[
                 call(layered("linear", "linear"), 10).gives(2_000),
                 call(layered("linear"), 0).gives(1_000),
@@ -216,7 +213,6 @@ kv_cache_bytes = CallTable(
             "each_layer_counts_by_its_own_kind",
             "In a model with several kinds of layer, each layer counts by its own kind.",
             hint="Go through config.layer_types, and add the bytes of each layer.",
-            gate=False,
             rows=[
                 call(layered("sliding", "full", "full"), 100).gives(10_368),
                 call(layered("linear", "full"), 10).gives(1_480),
@@ -226,7 +222,6 @@ kv_cache_bytes = CallTable(
             "every_sequence_has_its_own",
             "Each sequence of the batch has its own cache, also its own states.",
             hint="Multiply everything by batch_size once.",
-            gate=False,
             of=lambda f, config, n, batch_size, **width: (
                 f(config, n, batch_size=batch_size, **width) / f(config, n, **width)
             ),
@@ -234,6 +229,7 @@ kv_cache_bytes = CallTable(
             rows=[
                 call(plain(), 10, batch_size=3).gives(3),
                 call(layered("linear"), 10, batch_size=5).gives(5),
+                call(layered("sliding"), 100, batch_size=2).gives(2),
             ],
             slips=lambda config, n, batch_size, **width: {
                 "batch_size was not used: each sequence has a cache.": 1,
@@ -244,7 +240,6 @@ kv_cache_bytes = CallTable(
             "numbers_may_be_wider_or_narrower",
             "The function uses bytes_per_number, which may also be 4, 1 or 0.5.",
             hint="Multiply numbers by bytes_per_number. Do not use // with it.",
-            gate=False,
             of=lambda f, *sizes, bytes_per_number: (
                 f(*sizes, bytes_per_number=bytes_per_number) / f(*sizes)
             ),

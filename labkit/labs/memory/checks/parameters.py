@@ -167,14 +167,12 @@ n_params = CallTable(
             "a_tied_head_counts_once",
             "A head that is the embedding is not counted again.",
             hint="Count vocab_size * hidden_size once if tie_word_embeddings, else twice.",
-            gate=False,
             rows=[call(small(tie_word_embeddings=True)).gives([15_120, 15_120])],
         ),
         Claim(
             "norms_of_heads_and_biases_count",
             "Norms of queries and keys count if qk_norm, and biases if attention_bias.",
             hint="Add 2 * head_dim per layer for the norms, one number per output for a bias.",
-            gate=False,
             rows=[
                 call(small(qk_norm=True)).gives([17_176, 17_176]),
                 call(small(attention_bias=True)).gives([17_284, 17_284]),
@@ -191,7 +189,6 @@ n_params = CallTable(
             "first_layers_are_dense_and_some_experts_are_shared",
             "The first layers may have a dense MLP, and every token uses the shared experts.",
             hint="Only num_hidden_layers - first_k_dense_replace layers have experts.",
-            gate=False,
             rows=[
                 call(small(**EXPERTS, first_k_dense_replace=1)).gives([23_220, 14_580]),
                 call(small(**EXPERTS, n_shared_experts=2)).gives([30_580, 17_620]),
