@@ -15,7 +15,7 @@
 # After this lab you can
 #
 # * read the `config.json` of a model, and count its parameters to the last one;
-# * compute the KV cache of models of 2026, for each kind of layer that they have;
+# * compute the KV cache of models with full, windowed, latent and linear layers;
 # * compute what fits on a card or on a node, and explain the overhead that formulas leave out.
 #
 # **You need** Python and a rough idea of a transformer: layers, heads, tokens. The
@@ -109,10 +109,12 @@ kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
 # number you mean.
 #
 # The count is wrong if a family has other weights. The norms of OLMo-7B have none: your function gives
-# 266,240 too many.
+# 266,240 too many. The files of GLM-4.5 hold one more layer, which predicts a second token; this
+# count leaves it out.
 #
 # Experts save work, not memory. Qwen3-30B-A3B takes 61 GB in 16 bits, nearly as much as Qwen3-32B
-# with 65.5 GB. On a card with 48 GB, neither fits.
+# with 65.5 GB. On a card with 48 GB, neither fits in 16 bits. Experts also save reading at small
+# batches only: many tokens together use nearly all experts.
 #
 # ## 2. Training keeps more than weights
 #
@@ -176,16 +178,17 @@ training = {
 # * **Full attention** stores the keys and values of every token. Several query heads may share one
 #   *KV head* (*grouped-query attention*, [Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)).
 #   A query is used once and then dropped.
-# * **A sliding window** attends to the last tokens only, 1,024 in Gemma 3 and 128 in gpt-oss. Older
-#   keys and values are dropped. So the window is an upper limit: the cache grows up to it, then no more.
+# * **A sliding window** attends to the last tokens only, 1,024 in Gemma 3 27B and 128 in gpt-oss. Older
+#   keys and values can be dropped. So the window is an upper limit: the cache grows up to it, then no more.
 # * **A latent** ([multi-head latent attention](https://arxiv.org/abs/2405.04434), DeepSeek-V2, V3
-#   and Kimi K2) stores one short vector per token. The keys and values of all heads are computed
+#   and Kimi K2) stores one short vector per token and layer. The keys and values of all heads are computed
 #   from it. A few numbers more hold the position (`qk_rope_head_dim`).
 # * **Linear attention** (most layers of Qwen3-Next, Qwen3.5 and MiniMax-Text-01) adds each token to
 #   a *state* of fixed size. It stores nothing per token.
 #
 # The numbers may be stored in 16 bits (2 bytes), in FP8 (1 byte), or in 4 bits (0.5 bytes). With 1
-# byte or less, engines also store scale factors. This lab does not count them.
+# byte or less, engines also store scale factors: 12 % more with 4 bits in SGLang. This lab does not
+# count them. There are more kinds of layers: DeepSeek-V3.2 also stores an index for each token.
 
 # %% exercise="labkit.memory:kv_cache_bytes" points=2 minutes=30 level=3
 
@@ -193,11 +196,11 @@ training = {
 lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 
 # %% [markdown]
-# (The figure divides the cache of 32,768 tokens by the tokens, so windows and states are in it.)
-# Llama-2-7B stores 524,288 bytes per token, 7.5 times as many as DeepSeek-V3 with 70,272, which has
+# (The figure divides the cache of 32,768 tokens by the tokens. At 1,024 tokens, windows save nothing and
+# states weigh more.) In 16 bits, Llama-2-7B stores 524,288 bytes per token, 7.5 times as many as DeepSeek-V3 with 70,272, which has
 # 100 times the parameters. The formula for grouped heads is no help here. The `config.json` of
 # DeepSeek-V3 says 128 KV heads. With keys of 192 and values of 128 numbers, they would make
-# 4,997,120 bytes per token, 71 times too many.
+# 4,997,120 bytes per token, 71 times as many.
 #
 # Each way has its price:
 #
@@ -206,12 +209,13 @@ lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 #   Gemma 3 and gpt-oss keep some full layers.
 # * A latent costs work: keys and values are computed from it, or queries are projected to its width.
 # * A state costs memory from the first token on, for every sequence. For a short sequence it is
-#   larger than a normal cache would be. MiniMax-Text-01 keeps 280 MiB for each sequence. At 256 requests that is 70
-#   GiB before the first token.
+#   larger than a normal cache would be. MiniMax-Text-01 keeps 280 MiB for each sequence, in 32 bits. At 256
+#   requests that is 70 GiB before the first token.
 # * Narrow numbers are less exact. [SGLang's
 #   documents](https://docs.sglang.ai/advanced_features/quantized_kv_cache.html) show it for
 #   DeepSeek-R1. On the hard problems of AIME 2025, it solves 51 % with 16 bits, 49 % with FP8 and 40 %
-#   with 4 bits. On the easy ones of GSM8K, Qwen3-235B shows no loss.
+#   with 4 bits. AIME has 30 problems, so the first difference may be chance. On the easier GSM8K it
+#   solves 91.6, 91.5 and 91.2 %.
 #
 # ## 4. How large is a card?
 #
@@ -227,9 +231,9 @@ lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 # | name | how the size is read |
 # |---|---|
 # | `"GB"` | the number on the box times 10⁹ |
-# | `"GiB"` | the number on the box times 2³⁰, because memory chips have sizes in powers of two |
+# | `"GiB"` | the number on the box times 2³⁰ |
 # | `"driver"` | what `nvidia-smi` shows; some cards use 1/16 of the memory for error correction |
-# | `"torch"` | what a program can get: the driver keeps a part for itself |
+# | `"torch"` | all that PyTorch reports; the driver keeps a part, and a program gets a little less |
 
 # %% experiment="cards"
 rows = []
@@ -280,7 +284,7 @@ else:
 # What is the largest model whose *single forward pass* fits on one 80 GB card? Its weights have 16
 # bits. Answer in whole billions of parameters, rounded down or to the nearest. You may take any 80
 # GB card of the table. There is one pass over one text, as when we measure how well a model
-# predicts a text. Nothing is generated, and no cache is kept.
+# predicts a text. (This needs the logits of all positions.) Nothing is generated, and no cache is kept.
 #
 # Enter three assumptions beside your answer:
 #
@@ -288,7 +292,7 @@ else:
 # * `"n_tokens"`: the length of the text, 1 to 4,096 tokens;
 # * `"overhead_gb"`: the extra memory that you assume, in GB. Which things are in memory together
 #   with the weights? You may enter 0, or estimate a number. The check accepts any number up to a
-#   limit, which grows with `n_tokens`. Section 9 shows what was measured.
+#   limit, which grows with `n_tokens`.
 #   Explain your number in the written answer of section 8.
 #
 # `kit.vram_readings("H100-SXM")` gives two numbers of bytes for each of the four names: the lowest
@@ -441,8 +445,9 @@ scaling = {
 # ## 9. What the formula leaves out
 #
 # The formula adds weights and cache. The record below was measured on an H200, and only 80 GB of its
-# 141 were allowed: Qwen3-8B, 8 sequences, 64 new tokens each. Compare the second column with the
-# third.
+# 141 were allowed: Qwen3-8B, 8 sequences, 64 new tokens each. It ran with transformers, which computes
+# the logits of the last position only. The peak is what PyTorch's allocator counted. Compare the
+# second column with the third.
 
 # %% experiment="recorded_peaks"
 lab.peaks.peaks_table(kv_cache_bytes)
@@ -453,8 +458,8 @@ lab.peaks.peaks_table(kv_cache_bytes)
 # pass. Only one layer's activations are in memory at a time. The peak is inside the MLP. There,
 # each prompt token has three vectors of `intermediate_size` and four of `hidden_size` numbers:
 # (3 × 12,288 + 4 × 4,096) × 2 bytes = 106,496 bytes. Up to 128 tokens, the overhead does not follow the
-# length: it is 63 to 87 MB. A flat "20 % on top" is too much for short prompts and too little for
-# long ones.
+# length: it is 63 to 87 MB. If a pass computes whole prompts, a flat "20 % on top" is
+# too much for short prompts and too little for long ones.
 #
 # ### Question: predict a peak
 #
@@ -481,9 +486,10 @@ else:
     print(f"You predicted {predicted} GB. The whole H200 needed {recorded:.1f} GB.")
 
 # %% [markdown]
-# vLLM and SGLang compute a prompt in chunks, so that the overhead has a limit. vLLM runs one pass
-# of the largest size when it starts, measures its peak, and gives the rest of the memory to the
-# cache. The price: each chunk reads the weights again.
+# vLLM and SGLang compute prompts in chunks, so that the overhead has a limit, and no long prompt stops
+# other requests for long (lab 5). vLLM runs one pass of the largest size when it starts, and measures
+# its peak. It gives the rest of its share of the card to the cache; the share is 0.92 by default.
+# Small chunks have a price: each one reads the weights and the earlier cache again.
 #
 # ## 10. A node and its price
 #
@@ -492,10 +498,11 @@ else:
 # GB more, which you may leave out.) Do 8 × H100 hold it? How many conversations of 32,768 tokens
 # fit on 8 × H200? What does a token cost?
 #
-# Two things decide how many conversations fit. In *tensor parallelism* each card computes a part of
-# the heads, but a latent is shared by all heads. So every card keeps a copy of each latent. If the
-# cards attend to different requests instead (*data-parallel attention*), each cache is on one card
-# only. SGLang and DeepSeek's own servers do that.
+# In plain *tensor parallelism* each card computes a part of the heads, but a latent is shared by all
+# heads. So every card keeps a copy of each latent. If the cards attend to different requests instead
+# (*data-parallel attention*), each cache is on one card only. SGLang and DeepSeek's own servers do
+# that. (It has a price: each card then has all weights of the attention, 11 GB, which this question
+# leaves out.)
 #
 # The cost needs a rate that someone measured. A data sheet has no such
 # rate: it has FLOP/s, and real servers are far below them. These numbers are not ours, so the file `data/prices.json` of the course names their source.
@@ -533,15 +540,16 @@ node = {
 }
 
 # %% [markdown]
-# The weights fit on 8 × H100 on paper only: 13 GB are left, 1.6 GB on each card. Section 9 shows
-# that one pass may need more. With a copy on every card, 8 × H200 hold an eighth of the
-# conversations. So a smaller cache helps only if the cards share the work well.
+# The weights fit on 8 × H100 on paper only: 13 GB are left, 1.6 GB on each card. The parts in 16 bits,
+# the CUDA context and the buffers of the network take more than that. With a copy on every card, 8 ×
+# H200 hold an eighth of the conversations. So a smaller cache helps only if the cards share the work
+# well.
 #
 # The number of users decides the price. With 8 users, each gets a token every 12.8 ms. With 64 users,
 # each waits 34.6 ms, but a million tokens cost one third. DeepSeek reported 14,800 tokens/s for a
-# node of eight H800, in March 2025. That is eight times the rate of the table with 64 users. Its
-# servers put 18 nodes together that do nothing but decode, so that each expert gets many tokens. A single
-# node cannot do that. Lab 5 is about such servers.
+# node of eight H800, in March 2025. That is eight times the rate of the table with 64 users. Most of it
+# is load: each of its users got 20 to 22 tokens/s, so a node had about 700. Its nodes do nothing but
+# decode, and 18 of them share the experts. Lab 5 is about such servers.
 #
 # ## 11. The calculator
 #
@@ -586,8 +594,8 @@ kit.Table(
 # * **VRAM** is the GPU's own memory (the V once meant video). Weights and cache must be in it while
 #   they are used. If they were copied from the CPU's memory for each token, a token would take tens
 #   of times as long. Lab 3 computes this.
-# * **Classes of cards**: those most used for language models around 2025 have 80 GB (A100, H100),
-#   48 GB (RTX A6000, L40, L40S) or 40 GB (the first A100). Larger ones exist: an H200 has 141 GB.
+# * **Classes of cards**: those in use for language models have 24 GB (L4), 48 GB (L40S), 80 GB (A100,
+#   H100), 141 GB (H200), 180 GB (B200) or 192 GB (MI300X).
 # * **GB and GiB** are 10⁹ and 2³⁰ bytes. They differ by 7.4 %. Boxes, data sheets and papers mix
 #   them.
 # * A **static cache** is allocated at its full length from the start. A *growing* cache is

@@ -32,9 +32,10 @@ def rates_table() -> Table:
         [row["n_users"], f"{tokens_per_s(row['n_users']):,.0f}", row["tpot_ms"]]
         for row in node["rows"]
     ]
-    names = ["users", "output tokens/s of the node", "ms between two tokens of a user"]
+    names = ["users at once", "output tokens/s of the node", "TPOT in ms"]
     about = (
-        f"{node['model']}, {node['weights']}, {node['n_cards']} x {node['card']}, {node['date']}"
+        f"{node['model']}, {node['weights']}, {node['n_cards']} x {node['card']}, {node['engine']}, "
+        f"{node['n_input']} tokens in, {node['n_output']} out, {node['date']}"
     )
     return Table(names, rows, about)
 
