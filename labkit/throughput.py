@@ -47,9 +47,10 @@ def time_runs(
 def generate_fixed(model: Any, tokens: torch.Tensor, n_new: int) -> torch.Tensor:
     """Exactly `n_new` new tokens for each sequence, greedily.
 
-    Call `model.generate` once. No end-of-text token may end the run early.
-    Nothing is sampled. The model must see every token of the prompt, also
-    one whose id equals the id of the padding.
+    Call `model.generate` once. No end-of-text token may end the run early;
+    whether one may be made is up to you. Nothing is sampled. The model must
+    see every token of the prompt, also one whose id equals the id of the
+    padding.
     Shapes: tokens (B, n_input). Returns only the new tokens, (B, n_new).
     """
     everything = torch.ones_like(tokens)
@@ -69,10 +70,11 @@ def sweep(
 
     measure(point) returns the samples, or raises MemoryError if the device
     runs out of memory. Save each row before the next point begins:
-    save(point, samples, "ok"), or save(point, [], "out of memory") after a
-    MemoryError. After a MemoryError also call free_memory(), before or
-    after save, and go on. At that moment the exception must no longer exist,
-    because it holds the variables of every call it passed through.
+    save(point, samples, "ok"), also without samples, or
+    save(point, [], "out of memory") after a MemoryError. After a MemoryError
+    also call free_memory(), before or after save, and go on. When free_memory
+    is called, the exception must no longer exist, because it holds the
+    variables of every call it passed through.
     Every other error ends the sweep and reaches the caller. This includes
     every error of save, also a MemoryError.
     """
@@ -108,8 +110,9 @@ def fit_steps(
     """Seconds of the prefill and of one decode step, from a straight line.
 
     A run with n new tokens is one prefill, which makes the first token, and
-    n - 1 steps. Fit the line by least squares through all points.
-    Returns (prefill_s, step_s).
+    n - 1 steps. Fit the line by least squares. Each run is a point, also if
+    another has the same n. Returns (prefill_s, step_s) of this line, also if
+    the prefill is negative.
     Raises: ValueError if n_new has fewer than two different numbers.
     """
     n_steps = numpy.asarray(n_new, dtype=float) - 1
@@ -124,8 +127,9 @@ def count_operations(run: Callable[[], Any]) -> Counter[str]:
 
     Call run() once. The keys are str(func), such as "aten.mm.default".
     Views count, too. Each operation still computes what it would without
-    you: it gets all its arguments, and its result is returned. Nothing
-    before run() or after it counts. An error of run() reaches the caller.
+    you: it runs once, gets all its arguments, and its result is returned.
+    Nothing before run() or after it counts. An error of run() reaches the
+    caller, and the mode is left then, too.
     """
     counts: Counter[str] = Counter()
 
@@ -150,8 +154,9 @@ def cheapest_batch(
 
     step_s: seconds of a decode step, by batch size. It makes one token for
     each sequence, so it is the TPOT of each user: at most most_tpot_s is
-    fast enough. Of two with equally cheap tokens, take the smaller one.
-    Returns the batch size, and dollars per million new tokens of all users.
+    fast enough. Of two with exactly the same price, take the smaller one.
+    Returns the batch size, and dollars per million new tokens of all users,
+    not rounded.
     Raises: ValueError if no batch size is fast enough.
     """
     fast = [n for n in sorted(step_s) if step_s[n] <= most_tpot_s]

@@ -23,11 +23,11 @@
 # **You need** lab 1 and Python functions that take functions as arguments. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
 # enough: there the cells run small models. On a GPU they run larger ones. Our measurements on both
-# ship with the lab as *records*, so you can analyse a real GPU without having one. Cells with
-# `TODO` are yours. The check below each runs a few visible tests. After you hand in, the grader
-# runs it on hidden tests.
+# ship with the lab as *records*, so you can analyse a real GPU without having one. Yours are each
+# `TODO`, each `...`, and your name. The check below such a cell runs a few visible tests. After you
+# hand in, the grader runs it on hidden tests.
 #
-# **Time:** 3 to 3.5 hours. {points}:
+# **Time:** 3.5 to 4 hours. {points}:
 #
 # {points by section}
 #
@@ -36,7 +36,8 @@
 # **The problem.** On an H100, Llama-3.1-8B generated 512 tokens. The first run took 37 s, and the
 # second one {measured:cache-h100 cache_or_not setting=baseline n_new=512 use_cache=True | s .0f} s.
 # Which of the two is the speed of the model? Is one of them wrong? The numbers alone do not say.
-# So this lab measures with care, and compares each number with the least time that physics allows.
+# So this lab measures with care, and compares each number with a *floor*: the least time that the
+# hardware needs.
 #
 # **These words come first.** A *pass* is one call of the model. The first pass of a generation
 # reads the whole prompt and makes the first new token: this is the *prefill*. Each later pass reads
@@ -64,7 +65,7 @@ check = kit.start("throughput", globals())
 #
 # A GPU works while your program goes on. A call *queues* work and returns at once. For example,
 # multiply two matrices of 8,192 × 8,192 numbers on an H200. This is 1.1 TFLOP, and the card does at
-# most 989 TFLOP/s. So it takes at least 1.1 ms. The call returns long before that. If you read the
+# most 989 TFLOP/s in bfloat16. So it takes at least 1.1 ms. The call returns long before that. If you read the
 # clock before the GPU has finished, you measure only how long it takes to queue the work.
 #
 # The first runs are also different from later ones. They load programs for the GPU (*kernels*),
@@ -81,12 +82,11 @@ check = kit.start("throughput", globals())
 # 2. Wait for the device where a failing line asks for it.
 # 3. Add the warm-up, and the ValueError.
 
-# %% given="clock"
-import time
-
 # %% exercise="labkit.throughput:time_runs" points=2 minutes=25 level=2
 
 # %% experiment="cold_and_warm"
+import time
+
 loaded = kit.zoo.load("tiny-target", profile="cpu")
 tokens = torch.randint(loaded.vocab_size, (4, 64))
 times_s = time_runs(
@@ -97,11 +97,11 @@ print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 
 # %% [markdown]
 # On a CPU the first run is hardly slower than the others. On a GPU it is clearly slower, and this
-# happens again at each new setting. In our record of an H200, most first runs took 1.4 to 2.4 times
-# the median. The reason is the library that computed the attention: it prepares new kernels for
-# each new length. A generation of 64 tokens has 64 lengths. So the warm-up must be the same run
-# that we then time. The next table divides the first run of each setting by the median of the
-# others. Which machine needs the warm-up more?
+# happens again at each new setting. In our record of an H200, seven of nine first runs took 1.4 to 2.3
+# times the median, and one took 10 times. The reason is the library that computed the attention
+# (cuDNN): it prepares new kernels for each new length. A generation of 64 tokens has 64 lengths. So
+# the warm-up must be the same run that we then time. (The 37 s above were such a first run.) The next
+# table divides the first run of each setting by the median of the timed ones.
 
 # %% experiment="first_runs"
 rows = {}
@@ -129,7 +129,8 @@ kit.Table(headings, [[n, *r] for n, r in rows.items()], "first run / median")
 # ones. Each line shows what a bug does. Then write the function without them. You find what you
 # need in [the arguments of
 # `generate`](https://huggingface.co/docs/transformers/main_classes/text_generation). The settings
-# for beam search and for the cache are right already: leave them as they are.
+# for beam search and for the cache are right already: leave them as they are. (Pass arguments to
+# `generate`, not a `GenerationConfig`: there, `eos_token_id=None` means the model's own.)
 
 # %% experiment="three_bugs"
 lab.bugs.symptoms(loaded.model)
@@ -152,7 +153,8 @@ for n_new in (1, 5, 20):
 #   that are done.
 # * **When memory is freed.** An exception keeps the local variables of every function that it
 #   passed through. Among them are large tensors. They cannot be freed while the exception object
-#   exists.
+#   exists. (On a GPU, PyTorch raises `torch.OutOfMemoryError`, which is no MemoryError. Our functions
+#   turn it into one.)
 #
 # Run the next two cells to see that. There `memory_errors_alive()` counts the MemoryErrors that still
 # exist. Then write `sweep` in three stages, and run the check after each:
@@ -196,7 +198,8 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # | 64 tokens ÷ mean time | 43 | one slow run changes the result |
 # | mean of the three rates | 91 | the slow run takes most of the time, but counts only one third |
 #
-# We take the median.
+# The median is the typical run, and we take it. All users together got 43 tokens/s, which servers report
+# beside the slowest 1 % of the requests.
 
 # %% exercise="labkit.throughput:tokens_per_s" points=0.5 minutes=5 level=1
 
@@ -205,17 +208,17 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 #
 # Now your functions measure real models. The file `my_throughput.jsonl` stores each row with its
 # raw samples. The first line of the file says where they come from. If you run the cell again, it
-# continues where it stopped, and measures what had no room in memory. Delete the file to start
+# continues where it stopped, and tries again what ran out of memory. Delete the file to start
 # again. `kit.profile()` has the models and sizes for your machine.
 #
 # There are three experiments:
 #
 # * `input_sweep` varies the length of the prompt;
 # * `output_sweep` varies the number of new tokens;
-# * `forward_by_batch` times one pass over 256 tokens and varies the batch size.
+# * `forward_by_batch` times one pass over texts of 256 tokens and varies the batch size.
 #
-# The models for a GPU have random weights: nothing is downloaded, and the times are the same. The
-# first experiment makes 64 new tokens on a GPU, and 16 on a CPU. Each point is run 10 times, or 5
+# The models for a GPU have random weights: nothing is downloaded, and for these models the times are
+# the same. The first experiment makes 64 new tokens on a GPU, and 16 on a CPU. Each point is run 10 times, or 5
 # times if a run takes more than 5 s. `kit.short(kit.profile())` measures only some of the points,
 # which takes about three minutes on a CPU. If you have time, replace it by `kit.profile()`: this
 # measures all of them.
@@ -229,7 +232,7 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # | `time s` | median time of a run, in seconds, by the clock |
 # | `middle half` | the range that contains the middle 50 % of the times |
 # | `events s` | median time by CUDA events (a GPU's own clock); only on a GPU |
-# | `first` | time of the first warm-up run divided by the median |
+# | `first` | time of the first warm-up run divided by the median of the timed runs |
 # | `ms/seq`, `ms/layer` | milliseconds of one pass: per sequence of the batch, and per layer |
 # | `MFU` | model FLOPs utilisation: the model's FLOPs per second as a share of the machine's peak |
 
@@ -250,10 +253,11 @@ for name in lab.experiments.OWN[1:]:
     display(lab.tables.table(mine, name))
 
 # %% [markdown]
-# The figures show a record of an H200 first, and then yours. Points are medians. Bars show the
-# middle half of the runs. The grey area is below the *floor*: the time that moving the data and
-# computing take at least. On a card with a data sheet, no correct measurement lies in the grey
-# area. The floor of a CPU is itself measured, so other programs can disturb it.
+# The figures show a record of an H200 first, and then yours. On the H200 the batch is 8, the model of
+# the first two is Qwen3-8B, and that of the third is Qwen3-4B. Points are medians. Bars show the
+# middle half of the runs. The grey area is below the *floor*: the longer of the times that moving the
+# data and computing take at least. On a card with a data sheet, no correct measurement lies in the
+# grey area. The floor of a CPU is itself measured, so other programs can disturb it.
 
 # %% experiment="sweep_figures"
 records = {"yours": mine, **kit.recorded_results("throughput-*.jsonl")}
@@ -264,10 +268,9 @@ lab.figures.input_sweep(records["yours"])
 
 # %% [markdown]
 # Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
-# run. A run needs a card with at least this memory. So we can predict which runs have room.
-# We also measured it: the course's command `labkit measure --memory-gb 24` uses only 24 GB of a GPU,
-# and `--memory-gb 80` only 80 GB. You need not run it. Compare the columns "predicted" and
-# "measured".
+# run. A run needs a card with at least this memory. So we can predict which runs have room. We also
+# measured it, on an H200 that was limited to 24 GB and to 80 GB. (These are 10⁹ bytes. By the driver, a
+# card of "80 GB" has 85.5: a run of 83.1 GB may just have room there.)
 
 # %% experiment="smaller_cards"
 cut = kit.recorded_results("memory-*.jsonl").values()
@@ -290,7 +293,7 @@ lab.figures.forward_by_batch(records["yours"])
 #
 # On one core of a CPU, one new token takes {measured:throughput-cpu output_sweep n_new=1 | s .3f} s
 # and 64 tokens take {measured:throughput-cpu output_sweep n_new=64 | s .3f} s. Draw a straight line
-# through such times. Its slope is the time of one *step*. Its value at one new token is the
+# through such times. Its slope is the time of one *step*. Its value at one new token estimates the
 # *prefill*, because the prefill already makes the first token. Before you write the function,
 # compute the step from these two times.
 
@@ -318,17 +321,17 @@ kit.Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 # {measured:throughput-h200 output_sweep n_new=1 | ms .0f} ms, and this run *is* a prefill. The
 # slope is right: the runs take about 33 ms for each token. The line's value at one token is wrong,
 # because the long runs decide where the line lies. The five runs with 256 new tokens took between
-# 8.0 and 9.8 s. A change of 1 % in their median is 85 ms, more than the whole prefill. So take the
-# step from the slope, and the prefill from the run with one new token. (Your `fit_steps` is right:
+# 8.0 and 9.8 s. If their median changes by 1 %, the line's value at one token moves by 7 ms, as much
+# as it is. So take the step from the slope, and the prefill from the run with one new token. (Your `fit_steps` is right:
 # keep it.) R² is 1 if all points lie on the line. Here it is close to 1, and does not show the
 # problem.
 #
 # ## 7. Count what a step launches
 #
-# For a step of Qwen3-8B with a batch of 8, an H200 moves 15.1 GB of weights at 4.8 TB/s. This takes
-# 3.2 ms. (These are all weights but the input embedding: a step reads only a few of its rows.)
+# For a step of Qwen3-8B with a batch of 8, an H200 moves 15.14 GB of weights at 4.8 TB/s. This takes
+# 3.2 ms. (These are all weights except the input embedding: a step reads only a few of its rows.)
 # Computing takes 0.12 ms. The measured step takes 33 ms. So the step waits neither for memory nor
-# for computing. The third suspect is the CPU (the *host*). It tells the GPU which kernels to run,
+# for computing. A third part is left, the CPU (the *host*). It tells the GPU which kernels to run,
 # one by one. This is called *launching*. PyTorch's default is to launch each operation when Python
 # reaches it. This is called *eager*.
 #
@@ -380,7 +383,7 @@ for name, counts in of_a_layer.items():
 # %% [markdown]
 # A Qwen3 layer has four norms, and each needs eight operations: convert to float32, square, mean,
 # add, root, multiply, convert back, multiply. A Llama layer has two norms. Both have seven products
-# of matrices (`aten.mm`). So the number of operations says little about the number of FLOPs.
+# of matrices (`aten.mm`), beside the attention. So the number of operations says little about the number of FLOPs.
 #
 # The next table shows eager decode steps of a batch of one after 300 cached tokens. Another table
 # shows the heads of four models.
@@ -397,7 +400,8 @@ lab.tables.heads_table()
 # Choose one of the two records. For each of three models, how many operations does a step launch?
 # Multiply those of a layer by the layers, and add those outside. (Qwen3-1.7B has the same layers as
 # Qwen3-8B, but fewer.) Divide the time of the step by that. A difference of 15 % in the count is
-# accepted, because versions of transformers differ.
+# accepted, because versions of transformers differ. (This takes launching for the whole step. Section 8
+# tests that.)
 #
 # Which of the four models use multi-head attention? They have as many KV heads as query heads.
 
@@ -418,32 +422,35 @@ operations = {
 }
 
 # %% [markdown]
-# An operation takes nearly the same time in all three models, 14 to 16 µs on the H200. A step of
-# Qwen3-0.6B takes as long as one of Qwen3-1.7B, although it moves a third of the bytes: both have 28
-# layers. So the *operations* decide, not the layers and not the parameters. This explains a surprise
-# of many benchmarks: OLMo-7B is faster than Qwen3-8B, because its layer has fewer operations.
+# An operation takes nearly the same time in all three models, 14 to 16 µs on the H200. If views count
+# as well, it is 8.5 to 8.7 µs in all three: the host needs time for a view, too. A step of Qwen3-0.6B
+# takes as long as one of Qwen3-1.7B, although it moves a third of the bytes: both have 28 equal
+# layers, so equally many operations. So in eager mode, with a batch of one, the *operations* decide,
+# and not the parameters. That is why OLMo-7B can be faster than Qwen3-8B: it has fewer layers, and
+# fewer operations in each.
 #
 # ## 8. What does a step wait for?
 #
-# Four things compete for the time of a pass:
+# The time of a pass has four parts:
 #
-# | limit | time | it shrinks with |
+# | part | time | it shrinks with |
 # |---|---|---|
 # | `"launch"` | operations × time of an operation | fewer operations, CUDA graphs, compiled code |
 # | `"memory"` | bytes moved ÷ bandwidth | fewer bits per number, shared KV heads |
 # | `"compute"` | FLOPs ÷ peak FLOP/s | fewer tokens, smaller models |
-# | `"rest"` | what the others do not explain | better kernels |
+# | the rest | 100 % − launch − the larger of memory and compute | better kernels |
 #
-# Memory and compute are *floors*. The bytes are those of the weights and of the KV cache, and the
-# FLOPs are about 2 × parameters × tokens. A measured step cannot be below a floor. If it is, the
-# measurement is wrong, or the floor is.
+# Memory and compute are *floors*, and a processor does both at the same time. The bytes are those of
+# the weights and of the KV cache. The FLOPs are about 2 × parameters × tokens, and those of the
+# attention: for Qwen3-8B, a sixth more at 8,192 tokens and two thirds more at 32,768. A measured
+# step cannot be below a floor. If it is, the measurement is wrong, or the floor is.
 #
 # Launching can be measured. A *thin* model has the same layers with a width of 16. Its step
 # dispatches the same operations, and moves and computes next to nothing. So its time is the time of
 # launching. On a CPU there is no GPU to launch on, but the same happens: Python and PyTorch need
 # time for each operation, whatever the size of its tensors. There, one processor does all of it, one
-# after the other. On a GPU the host launches the next operations while the GPU computes, so a pass
-# takes the longer of the two times.
+# after the other. On a GPU the host launches the next operations while the GPU works, so a pass
+# takes the longer of the two: all launches, or all work of the GPU.
 #
 # The next cell measures passes and their thin copies with your `count_operations`. It takes about a
 # minute on a CPU.
@@ -453,25 +460,28 @@ bench.fill(lab.launches.launches, count=count_operations)
 lab.shares.shares_table(recorder.record())
 
 # %% experiment="recorded_shares"
-for record in kit.recorded_results("steps-*.jsonl").values():
+for name, record in kit.recorded_results("steps-*.jsonl").items():
+    print(name)
     display(lab.shares.shares_table(record))
 
 # %% [markdown]
 # ### Question: which limit holds?
 #
-# Use one of the recorded tables. Which of the four shares is the largest in each of these cases? The
-# check also accepts a share that is close: at least two thirds of the largest one.
+# Use a recorded table, whose name is above it. Which of launch, memory and compute is the
+# largest in each of these cases? (The rest has no single cause.) The check also accepts a share that
+# is close: at least two thirds of the largest one.
 #
 # * `decode_one`: a decode step of one text with 64 cached tokens;
-# * `decode_medium_model`, `decode_small_model`: the same for a batch, and for a small model;
+# * `decode_medium_model`: the same model with a batch of 4;
+# * `decode_small_model`: a smaller model with a batch of 4;
 # * `prefill`: the prefill of one long prompt;
-# * `forward_sixteen`: one pass over 256 tokens of 16 texts.
+# * `forward_sixteen`: one pass over 16 texts of 256 tokens each.
 
 # %% answer="which_limit" points=1
 which_limit = {
     "record": "steps-cpu",
-    "decode_one": "launch",  # "launch", "memory", "compute" or "rest"
-    "decode_medium_model": "rest",
+    "decode_one": "launch",  # "launch", "memory" or "compute"
+    "decode_medium_model": "launch",
     "decode_small_model": "launch",
     "prefill": "compute",
     "forward_sixteen": "compute",
@@ -480,8 +490,8 @@ which_limit = {
 # %% [markdown]
 # ### Take the launches away
 #
-# A *CUDA graph* stores all launches of a step, and replays them as one. Then the host has nearly
-# nothing to do. How long will a step take? Predict it before you look: the step cannot be faster
+# A *CUDA graph* stores all launches of a step, for one batch size and fixed addresses, and replays them
+# as one. Then the host has nearly nothing to do. How long will a step take? Predict it before you look: the step cannot be faster
 # than its floor. The cell prints the floors.
 
 # %% experiment="step_floors"
@@ -493,7 +503,8 @@ for name, record in kit.recorded_results("speculative-h?00.jsonl").items():
 # ### Question: without launches
 #
 # Choose one record. Predict the step of each model as a CUDA graph, in milliseconds. The check
-# accepts one to two times the floor. Which of the three models gains most?
+# accepts one to two times the floor. For which of the three models is the eager step the largest
+# multiple of its floor? It gains most.
 
 # %% answer="without_launches" points=0.5
 without_launches = {
@@ -511,42 +522,55 @@ lab.figures.with_and_without_launches(recorded["speculative-h200"])
 # {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=eager | ms .1f} ms eager,
 # and {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=captured | ms .1f} ms
 # as a CUDA graph. (The graph also has fewer operations, because some of its kernels do the work of
-# several.) The weights are the same, and so is the card. The step is near its floor now, so memory is
-# the limit. This is why every serving engine uses CUDA graphs or compiled code.
-#
+# several. The graph alone was not measured.) The weights are the same, and so is the card. The steps
+# of the 8B models use 78 % of the card's bandwidth now, so memory is the limit. Qwen3-0.6B uses 35 %:
+# its many small kernels are the limit. Large engines use CUDA graphs for decode by default. The price:
+# a graph for each batch size, memory for it, and time at the start.
+
+# %% [markdown]
 # ## 9. One user or many
 #
 # Memory is the limit now, and a step reads all weights for each batch. So a larger batch shares
-# them. This is the plot that the industry uses to compare systems. Its x axis shows the speed for
-# one user, and its y axis the throughput of the card. Three words belong to it:
+# them. (In a mixture of experts, a larger batch also reads more experts.) The next figure shows this as
+# people compare serving systems. Its x axis shows the speed for one user, and its y axis the
+# throughput of the card. Three words belong to it:
 #
 # * *TTFT*, time to first token: how long a user waits for the first token. Without a queue, it is
-#   the prefill.
-# * *TPOT*, time per output token: the time of a step. Its inverse is the tokens/s of one user.
-# * *tokens/s of the card*: the batch size ÷ TPOT. It decides the price of a token.
+#   about the prefill.
+# * *TPOT*, time per output token: the time of a step. Its inverse is the tokens/s of one user, also
+#   called *interactivity*.
+# * *tokens/s of the card*: the batch size ÷ TPOT. It decides the price of decode on a card that is
+#   always full. Prefill and empty slots come on top.
+#
+# *Cached* tokens are the context: what each sequence has in its KV cache. The record `serving-2gpu` is
+# of H100 cards, and `serving-2gpu-h200` of H200 cards; each step ran on one card.
 
 # %% experiment="trade_off"
 served = kit.recorded_results("serving-2gpu*.jsonl")
 lab.figures.user_or_card(served)
 
 # %% experiment="serving_table"
-display(lab.tables.serving_table(served["serving-2gpu"], dollars_per_hour=2.40))
+display(lab.tables.serving_table(served["serving-2gpu"], dollars_per_hour=2.58))
 
 # %% [markdown]
-# The steps are those of Llama-3.1-8B as a CUDA graph. An H100 cost 2.40 dollars an hour in October
-# 2026, at the median of a market. With 512 cached tokens, a batch of 64 takes
+# The steps are those of Llama-3.1-8B as a CUDA graph, in the engine of lab 5. (It has no such special
+# kernels as the graph of section 8, so a batch of one takes longer.) In October 2026 one list had an
+# H100 from 2.58 dollars an hour, and an H200 from 3.45. With 512 cached tokens, a batch of 64 takes
 # {measured:serving-2gpu decode_pass batch_size=64 setting=512_cached | ms .1f} ms, and a batch of
-# one {measured:serving-2gpu decode_pass batch_size=1 setting=512_cached | ms .1f} ms. So 64 users
-# get nearly the speed of one. With 8,192 cached tokens, the caches themselves have to be read, and
-# each further user costs time. The last row of the table had no room for its caches.
+# one {measured:serving-2gpu decode_pass batch_size=1 setting=512_cached | ms .1f} ms. So each of 64
+# users still gets 79 % of the speed of one. With 8,192 cached tokens, the caches of 14 users are as
+# large as the weights, and each further user costs time. The last two rows of the table had no room.
+# TTFT is the prefill of one such prompt alone. With 256 new tokens for each prompt of 8,192, it would
+# cost more than the decode steps of a batch of 32.
 
 # %% exercise="labkit.throughput:cheapest_batch" points=1 minutes=15 level=2
 
 # %% experiment="best_batches"
+dollars_per_hour = {"serving-2gpu": 2.58, "serving-2gpu-h200": 3.45}
 for name, record in served.items():
     for n_cached in lab.served.contexts_of(record):
         steps = lab.served.steps_by_batch(record, n_cached)
-        batch_size, dollars = cheapest_batch(steps, 2.40, 0.020)
+        batch_size, dollars = cheapest_batch(steps, dollars_per_hour[name], 0.020)
         print(f"{name}, {n_cached:5,} cached: batch {batch_size},", end=" ")
         print(f"{dollars:.3f} dollars")
 
@@ -554,16 +578,16 @@ for name, record in served.items():
 # ### Question: a promise of 100 tokens per second
 #
 # You promise each user 100 tokens/s. Which TPOT is this? Choose a record and a price of an hour, for
-# example one that you find today. For each of the two contexts, give the cheapest batch that keeps
-# the promise, and its price. Call your function; the cell above shows how.
+# example one that you find today. For 512 and for 8,192 cached tokens, give the cheapest of the
+# measured batches that keeps the promise, and its price. Call your function; the cell above shows how.
 
 # %% answer="serving_point" points=1
 serving_point = {
     "record": "serving-2gpu",
-    "dollars_per_hour": 2.40,  # of one card
+    "dollars_per_hour": 2.58,  # of one card
     "most_tpot_ms": 10,
     "batch": {"512 cached": 64, "8192 cached": 8},
-    "dollars_per_million": {"512 cached": 0.0896, "8192 cached": 0.811},
+    "dollars_per_million": {"512 cached": 0.0963, "8192 cached": 0.872},
 }
 
 # %% [markdown]
@@ -580,8 +604,9 @@ lab.figures.user_or_card({"yours": mine})
 #
 # The *physics gate* compares the time of each row with the floors of its passes, and the memory
 # that the row needs with the memory of the machine. Then it compares the rows of a sweep with each
-# other: a longer run cannot take less time, and the prefill from the fitted line cannot be
-# negative. If the gate rejects a row, the row is wrong, or other programs disturbed the measurement:
+# other: a longer run cannot take a fifth less time in all its samples. The prefill from the fitted
+# line cannot be clearly negative. The floor of a CPU is taken from the fastest of its
+# kind, so a row a little above the measured roof passes. If the gate rejects a row, the row is wrong, or other programs disturbed the measurement:
 # measure it again. The gate finds only impossible rows: a row that it accepts can still be wrong.
 #
 # So there is a second test. Two experiments that measure the same run have to agree within 10 %. One
@@ -598,7 +623,7 @@ for name, record in {**records, "yours": mine}.items():
 #
 # We made up a report about an H100. It has 18 entries, A to R, and each of the six faults is in
 # exactly one entry. You find some by a division and some by comparing rows. One needs the floors of
-# section 8. One needs the heads of the models, which section 7 prints.
+# section 8 (a larger batch only raises a floor). One needs the heads of the models, which section 7 prints.
 #
 # The data sheet of the card says 3,350 GB/s, and 989 TFLOP/s in bfloat16. Here the check tests only
 # that you name six different entries. A green tick does not mean that they are right: that is
@@ -631,7 +656,8 @@ flawed_report = {
 # Each dot is a measured pass. If a dot is far below the roof, the pass waits for something else,
 # for example launching. The roof of a CPU is measured before the passes: on a busy machine a dot can
 # be slightly above it. Move the slider for the batch: at which batch size would a decode step reach
-# the ridge? (This question gives no points.)
+# the ridge? With a long context it never does, because each sequence brings its own cache. (This
+# question gives no points.)
 
 # %% experiment="roofline_widget"
 lab.widget.roofline_explorer(mine)
@@ -640,7 +666,8 @@ lab.widget.roofline_explorer(mine)
 # ### Other machines
 #
 # The table shows Qwen3-8B on the cards of lab 1, from their data sheets. It gives the floor of a
-# decode step and of a prefill, and the ridge point. The numbers are floors, not measurements.
+# decode step and of a prefill, and the ridge point. The numbers are floors, not measurements, and some
+# cards have no room for the weights.
 
 # %% experiment="other_cards"
 lab.tables.cards_table("Qwen/Qwen3-8B")
@@ -673,7 +700,7 @@ lab.tables.cards_table("Qwen/Qwen3-8B")
 # %% [markdown]
 # ### Written answer: prompt and batch
 #
-# Describe *your own* experiments, with their figures and tables. Write 3 to 4 sentences for each,
+# Describe *your own* experiments; refer to their figures and tables. Write 3 to 4 sentences for each,
 # with numbers, and name the limit each time (launch, memory, compute or the rest). Say how you know.
 #
 # 1. Prompt length: how do time and throughput change, and why? In the H200's table of section 5,
@@ -718,7 +745,8 @@ lab.tables.cards_table("Qwen/Qwen3-8B")
 #
 # Your timer and your sweep give numbers that another person can trust. With them you found what a
 # step waits for. A step of an 8B model takes 29 ms on an H200, although its memory could supply the
-# weights in 3.2 ms. The rest is 2,037 launches. A CUDA graph removes them, and the step takes 4 ms.
+# weights in 3.2 ms. The host needs all 29 ms, for 2,037 launches and 1,303 views. A CUDA graph with
+# fused kernels takes 4 ms.
 # Larger batches share the weights (lab 5), and speculation (lab 6) makes fewer steps. Lab 3 asks
 # when a KV cache helps.
 #

@@ -34,8 +34,8 @@ def rates_table() -> Table:
     ]
     names = ["users at once", "output tokens/s of the node", "TPOT in ms"]
     about = (
-        f"{node['model']}, {node['weights']}, {node['n_cards']} x {node['card']}, {node['engine']}, "
-        f"{node['n_input']} tokens in, {node['n_output']} out, {node['date']}"
+        f"{node['model']}, {node['weights']}, {node['n_cards']} x {node['card']}, "
+        f"{node['engine']}, {node['n_input']} tokens in, {node['n_output']} out, {node['date']}"
     )
     return Table(names, rows, about)
 

@@ -18,6 +18,11 @@ STEPS: Mapping[str, tuple[Callable[[torch.Tensor], torch.Tensor], tuple[str, ...
     "relu": (torch.relu, ("aten.relu.default",)),
     "halve": (lambda x: x * 0.5, ("aten.mul.Tensor",)),
     "turn": (torch.t, ("aten.t.default",)),
+    "add in place": (lambda x: x.clone().add_(1), ("aten.clone.default", "aten.add_.Tensor")),
+    "scale with gradients": (
+        lambda x: x * (2.0 if torch.is_grad_enabled() else 1.0),
+        ("aten.mul.Tensor",),
+    ),
     "center": (
         lambda x: x - x.sum(dim=1, keepdim=True),
         ("aten.sum.dim_IntList", "aten.sub.Tensor"),
@@ -48,7 +53,7 @@ def play(
     """What count() gives for each program, and what these results are at the end.
 
     Other operations run before and after each. note: gets the value of a program each time that it
-    runs. breaks: each then raises a ValueError.
+    runs. breaks: each then raises a ValueError. Raises: RuntimeError if a mode is still on then.
     """
     results, found, n_modes = [], [], len(_get_current_dispatch_mode_stack())
     try:
@@ -64,6 +69,10 @@ def play(
             found.append(_plain(results[-1]))
             value_of(["relu"])
         return found, [_plain(each) for each in results]
+    except ValueError:
+        if len(_get_current_dispatch_mode_stack()) > n_modes:
+            raise RuntimeError("the mode is still on. Use a with block") from None
+        raise
     finally:
         while len(_get_current_dispatch_mode_stack()) > n_modes:
             _pop_mode()  # one that was never left would go on in all later cells

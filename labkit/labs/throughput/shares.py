@@ -9,7 +9,7 @@ from labkit.measuring.records import NothingMeasured, Record, Row
 from labkit.measuring.roofline import pass_floor
 from labkit.measuring.tables import Table, or_sentence
 
-LIMITS = ("launch", "memory", "compute", "rest")
+LIMITS = ("launch", "memory", "compute")
 CLEAR = 1.5  # shares that are closer than this are both accepted
 
 
@@ -32,7 +32,7 @@ class Shares:
         return max(0.0, 1 - self.launch - max(self.memory, self.compute))
 
     def accepted(self) -> set[str]:
-        """The largest share, and any that comes close to it."""
+        """The limit with the largest share, and any that comes close to it."""
         shares = {name: getattr(self, name) for name in LIMITS}
         return {name for name in LIMITS if CLEAR * shares[name] >= max(shares.values())}
 
@@ -60,10 +60,10 @@ def shares_table(record: Record) -> Table:
     lines = []
     for name, case in cases_of(PROFILES[record.provenance.profile]).items():
         shares = shares_of(record, name)
-        words = [f"{getattr(shares, limit):.0%}" for limit in LIMITS]
+        words = [f"{getattr(shares, part):.0%}" for part in (*LIMITS, "rest")]
         model = PROFILES[record.provenance.profile].roles[case.role].rpartition("/")[2]
         lines.append([name, model, f"{1e3 * shares.time_s:.2f}", *words])
-    return Table(["case", "model", "ms", *LIMITS], lines, f"{record.provenance}")
+    return Table(["case", "model", "ms", *LIMITS, "rest"], lines, f"{record.provenance}")
 
 
 def _row(record: Record, model: str, case: Case) -> Row:

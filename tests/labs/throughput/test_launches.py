@@ -108,11 +108,11 @@ def test_the_shares_of_the_record_are_those_of_its_rows(record):
 
 
 def test_every_share_that_is_close_is_accepted():
-    assert Shares(1.0, launch=0.45, memory=0.1, compute=0.0).accepted() == {"launch", "rest"}
+    assert Shares(1.0, launch=0.45, memory=0.1, compute=0.0).accepted() == {"launch"}
     assert Shares(1.0, launch=0.9, memory=0.11, compute=0.01).accepted() == {"launch"}
     assert Shares(1.0, launch=0.31, memory=0.2, compute=0.45).accepted() == {"launch", "compute"}
-    assert Shares(1.0, launch=0.0, memory=0.0, compute=0.0).accepted() == {"rest"}
-    assert set(LIMITS) == {"launch", "memory", "compute", "rest"}
+    assert Shares(1.0, launch=0.0, memory=0.0, compute=0.0).accepted() == set(LIMITS)
+    assert set(LIMITS) == {"launch", "memory", "compute"}
 
 
 def test_launching_explains_most_of_the_smallest_models_step_and_nothing_of_a_long_pass(record):

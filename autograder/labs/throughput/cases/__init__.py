@@ -89,6 +89,7 @@ def _sweeps(rng: random.Random) -> list[SweepCase]:
         SweepCase(some, done=tuple(rng.sample(some[1:], 3))),
         SweepCase(some, done=some[:2]),
         SweepCase(some[:1]),
+        SweepCase(some, empty=some[2]),
         SweepCase(broken, unsaved=broken[rng.randrange(1, 4)], error=MemoryError),
         SweepCase(broken, unsaved=broken[rng.randrange(1, 4)]),
         SweepCase(broken, broken=broken[rng.randrange(2, 4)]),
@@ -151,9 +152,10 @@ def _is_of_two(n_new: list[int], times_s: list[float], near_s: float) -> bool:
 def _programs(rng: random.Random) -> list[ProgramCase]:
     """Each has a step several times, a view, a step with a keyword argument, one of two parts."""
     every = sorted(STEPS)
+    shown = ("turn", "add twice", "center", "relu", "add in place", "scale with gradients")
     cases = []
     for n in (3, 5, 9):
-        steps = [*rng.choices(every, k=n), "turn", "add twice", "center", "relu"]
+        steps = [*rng.choices(every, k=n), *shown]
         steps += [rng.choice(steps)] * 2
         rng.shuffle(steps)
         other = rng.choices(rng.sample(every, 2), k=n + 1)  # fewer names than the first one has

@@ -16,6 +16,11 @@ from labkit.checks.forms import expect_refusal
 from labkit.labs.throughput.programs import expected, value_of
 
 _count = partial(check, "count_operations")
+REASONS = {  # why a step may give another value
+    "add twice": "torch.add(x, y, alpha=2) has alpha in kwargs. Pass kwargs on.",
+    "add in place": "x.add_(1) changes x. Call func once.",
+    "scale with gradients": "The program asks whether gradients are on. Do not switch them off.",
+}
 VIEW, KEY = "aten.t.default", "OpOverload "  # KEY: before the name of an operation as key
 
 
@@ -109,8 +114,7 @@ def the_program_computes_the_same(student: Student, case: ProgramCase) -> None:
         raise Wrong("calls of run()", expected="1", got=f"{n_runs:g}")
     right = value_of(case.steps)
     if not is_near(values[0], right, 1e-9):
-        changed = [step for step in case.steps if step == "add twice"]
-        why = "torch.add(x, y, alpha=2) has alpha in kwargs. Pass kwargs on." * bool(changed)
+        why = joined(REASONS[step] for step in sorted({*case.steps} & REASONS.keys()))
         raise Wrong("what the program computes", expected=show(right), got=show(values[0]), why=why)
 
 

@@ -118,23 +118,40 @@ def height_slips(n_new: list[int], times_s: list[float], right: list) -> dict[st
     }
 
 
-def least_squares(fit: Callable, n_new: list[int], times_s: list[float]) -> float:
-    """The sum of squares around the line of this slope, wherever it begins, in either order."""
+def least_squares(fit: Callable, n_new: list[int], times_s: list[float]) -> list[float]:
+    """The sum of squares around the line of this slope, and how far from all points it lies.
+
+    The first is wherever the line begins. The second is a part of the longest time. Both are for
+    the better order of the two numbers, and the second for the line at 1 or at 0 new tokens.
+    """
+    numbers = fit(n_new, times_s)
 
     def off(step_s: float) -> float:
         rest = [time_s - (n - 1) * step_s for n, time_s in zip(n_new, times_s, strict=True)]
         middle = math.fsum(rest) / len(rest)
         return sum((each - middle) * (each - middle) for each in rest)
 
-    return min(map(off, fit(n_new, times_s)))
+    heights = [
+        math.fsum(t - begin - (n - at) * step for n, t in zip(n_new, times_s, strict=True))
+        for begin, step in (numbers, numbers[::-1])
+        for at in (0, 1)
+    ]
+    return [min(map(off, numbers)), round(min(map(abs, heights)) / len(n_new) / max(times_s), 3)]
 
 
-def of_two_points(n_new: list[int], times_s: list[float]) -> dict[str, float]:
-    """The same sum around the line through the first and the last point."""
+def other_lines(n_new: list[int], times_s: list[float]) -> dict[str, list[float]]:
+    """The same for the line through two points, and for one moved to the shortest run."""
     (first, first_s), *_, (last, last_s) = sorted(zip(n_new, times_s, strict=True))
     step_s = (last_s - first_s) / (last - first)
-    why = "This is the line through the first and the last point. Use all points."
-    return {why: least_squares(lambda *points: [step_s], n_new, times_s)}
+    best_s = statistics.linear_regression(n_new, times_s).slope
+    lines = {
+        "This is the line through the first and the last point. Use all points.": step_s,
+        "The slope is right. Take the prefill from the line, not from the shortest run.": best_s,
+    }
+    return {
+        why: least_squares(lambda *points, s=each_s: [first_s - (first - 1) * s, s], n_new, times_s)
+        for why, each_s in lines.items()
+    }
 
 
 fit_steps = CallTable(
@@ -171,11 +188,12 @@ fit_steps = CallTable(
             "If the times are not on a line, the fit is by least squares.",
             hint="Fit all points by least squares, for example with numpy.polyfit.",
             of=least_squares,
-            what="the sum of squares around a line of your slope",
+            what="the sum of squares around a line of your slope, and how far your line is from "
+            "the middle of all points, as a part of the longest time",
             relative=1e-4,
             absolute=1e-15,
-            rows=[call([1, 3, 5], [1.0, 2.0, 6.0]).gives(1.5)],
-            slips=of_two_points,
+            rows=[call([1, 3, 5], [1.0, 2.0, 6.0]).gives([1.5, 0])],
+            slips=other_lines,
         ),
         Claim(
             "one_length_determines_no_line",

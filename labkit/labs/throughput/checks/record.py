@@ -155,17 +155,17 @@ def _limit_check(student: Student, case: AnswerCase, regions: tuple[str, ...]) -
         shares = shares_of(record, region)
         if got not in shares.accepted():
             said = ", ".join(f"{name} {getattr(shares, name):.0%}" for name in LIMITS)
-            what = f'{region}: "{got}" is not the largest share there'
+            what = f'{region}: "{got}" is not the largest of the three there'
             raise Wrong(what, why=f"The shares are: {said}.", cause=what)
 
 
-@_which(hint="Compare the four shares in the rows of the three decode steps.")
+@_which(hint="Compare the three shares in the rows of the three decode steps.")
 def decode_is_explained(student: Student, case: AnswerCase) -> None:
     """For the decode steps, you name the largest share, or one that comes close to it."""
     _limit_check(student, case, REGIONS[:3])
 
 
-@_which(hint="Compare the four shares in the rows of the prefill and of the sixteen texts.")
+@_which(hint="Compare the three shares in the rows of the prefill and of the sixteen texts.")
 def long_passes_are_explained(student: Student, case: AnswerCase) -> None:
     """For the prefill and for sixteen texts, you name the largest share, or one close to it."""
     _limit_check(student, case, REGIONS[3:])

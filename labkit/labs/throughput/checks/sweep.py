@@ -29,7 +29,7 @@ _sweep = partial(check, "sweep", gate=True)
 class SweepCase:
     """Points to measure; too_large run out of memory, those in done are finished.
 
-    broken: its measurement raises `error`; unsaved: saving it does.
+    broken: its measurement raises `error`; unsaved: saving it does; empty: it has no samples.
     """
 
     points: tuple[tuple, ...]
@@ -38,11 +38,13 @@ class SweepCase:
     broken: tuple | None = None
     unsaved: tuple | None = None
     error: type[Exception] = ValueError
+    empty: tuple | None = None
 
     def __str__(self) -> str:
         parts = [f"{len(self.points)} points"]
         parts += [f"{len(self.too_large)} out of memory"] if self.too_large else []
         parts += [f"{len(self.done)} done"] if self.done else []
+        parts += ["one without samples"] if self.empty else []
         parts += [f"save fails once with a {self.error.__name__}"] if self.unsaved else []
         parts += [f"measure fails once with a {self.error.__name__}"] if self.broken else []
         return ", ".join(parts)
@@ -50,6 +52,8 @@ class SweepCase:
     def samples(self, point: tuple) -> list[float]:
         """What measuring a point gives: two samples that only this point has."""
         place = self.points.index(point)
+        if point == self.empty:
+            return []
         return [0.5 + place, 0.25 + place]
 
     @property

@@ -108,10 +108,25 @@ continue
 # %% batch forgotten
 # = return batch_size * ( => return (
 
+# %% one window for the batch
+# - if kind == "linear_attention":
+# -     n_bytes += config.state_bytes
+if kind == "sliding_attention":
+    n_numbers += (
+        min(n_tokens * batch_size, config.sliding_window) / batch_size
+        * 2 * config.num_key_value_heads * config.head_dim
+    )
+elif kind == "linear_attention":
+    n_bytes += config.state_bytes
+
 # %% one state for the batch
 # = return batch_size * (int(n_numbers * bytes_per_number) + n_bytes) => return batch_size * int(n_numbers * bytes_per_number) + n_bytes
 
 # fails numbers_may_be_wider_or_narrower
+
+# %% half a byte of each token is lost
+# - n_numbers += n_tokens * (config.kv_lora_rank + config.qk_rope_head_dim)
+n_bytes += n_tokens * int((config.kv_lora_rank + config.qk_rope_head_dim) * bytes_per_number)
 
 # %% half a byte rounded down
 # = int(n_numbers * bytes_per_number) => int(n_numbers * int(bytes_per_number))
@@ -139,6 +154,7 @@ def kv_cache_bytes(config, n_tokens, batch_size=1, bytes_per_number=2):
 
 # fails full_layers_store_a_key_and_a_value_per_kv_head a_latent_is_one_vector_per_token
 #   a_window_keeps_its_last_tokens each_layer_counts_by_its_own_kind
+#   numbers_may_be_wider_or_narrower
 
 # %% the last token left out
 # - n_numbers = n_bytes = 0

@@ -19,9 +19,6 @@ if not func.is_view:
 # %% each operation twice
 # = counts[str(func)] += 1 => counts[str(func)] += 2
 
-# %% one number for all
-# = return counts => return counts.total()
-
 # %% the last part of the name
 # = counts[str(func)] => counts[str(func).split(".")[1]]
 
@@ -35,7 +32,23 @@ if not func.is_view:
 run()
 counts = Counter()
 
-# fails only_this_run_counts
+# %% gradients are switched off
+# = with Counting(): => with torch.no_grad(), Counting():
+
+# %% each operation is computed twice
+# = return func(*args, **(kwargs or {})) => return [func(*args, **(kwargs or {})) for _ in "ab"][1]
+
+# fails an_error_of_the_program_reaches_the_caller
+
+# %% an error leaves the mode on
+# - with Counting():
+# -     run()
+mode = Counting()
+mode.__enter__()
+run()
+mode.__exit__(None, None, None)
+
+# fails only_this_run_counts an_error_of_the_program_reaches_the_caller
 
 # %% the mode is never left
 # - with Counting():
@@ -44,6 +57,9 @@ Counting().__enter__()
 run()
 
 # fails each_operation_is_counted_by_its_name only_this_run_counts
+
+# %% one number for all
+# = return counts => return counts.total()
 
 # %% a counter that is never emptied
 seen = Counter()

@@ -1,6 +1,13 @@
 """Wrong answers to `fit_steps`: edits of the reference, or the whole answer."""
 
-# fails the_prefill_makes_the_first_token
+# fails all_points_have_a_say
+
+# %% the line is moved to the shortest run
+# - return float(prefill_s), float(step_s)
+first = int(numpy.argmin(n_steps))
+return float(times_s[first] - n_steps[first] * step_s), float(step_s)
+
+# fails the_prefill_makes_the_first_token (all_points_have_a_say)
 
 # %% the time of the shortest run as the prefill
 # = float(prefill_s) => float(times_s[list(n_new).index(min(n_new))])

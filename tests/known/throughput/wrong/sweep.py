@@ -2,13 +2,18 @@
 
 # fails each_point_is_measured_once_in_order
 
+# %% a point without samples had no room
+# - samples_s, outcome = measure(point), "ok"
+samples_s = measure(point)
+outcome = "ok" if samples_s else "out of memory"
+
 # %% smallest first
 # = for point in points: => for point in sorted(points):
 
+# fails each_point_is_measured_once_in_order each_row_is_saved_before_the_next_point
+
 # %% samples averaged
 # = measure(point), "ok" => [statistics.fmean(measure(point))], "ok"
-
-# fails each_point_is_measured_once_in_order each_row_is_saved_before_the_next_point
 
 # %% measured twice, the second kept
 # = measure(point), "ok" => (measure(point), measure(point))[1], "ok"
