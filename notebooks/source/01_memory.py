@@ -22,10 +22,11 @@
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
 # enough.
 #
-# Yours are each `TODO`, each `...`, and your name. The check below each cell runs a few visible tests, and says what
-# fails and why. After you hand in, the grader runs the same checks on hidden tests.
+# Yours are each `TODO`, each `...`, and your name. The check below each cell runs a few visible
+# tests, and says what fails and why. After you hand in, the grader runs the same checks on hidden
+# tests.
 #
-# **Time:** 1.5 to 2 hours. {points}:
+# **Time:** 2 to 2.5 hours. {points}:
 #
 # {points by section}
 #
@@ -49,10 +50,10 @@ check = kit.start("memory", globals())
 # %% [markdown]
 # ## 1. Parameters
 #
-# Each model on Hugging Face has a file `config.json`. A `ModelConfig` holds its numbers, by the names
-# that they have in Qwen3's file. `ModelConfig.of` looks a model up in the kit's tables.
-# `ModelConfig.read` takes a `config.json` that you have parsed, also of other families. `read` reports
-# a missing field or an unknown kind of layer.
+# Each model on Hugging Face has a file `config.json`. A `ModelConfig` holds its numbers, by the
+# names that they have in Qwen3's file. `ModelConfig.of` looks a model up in the kit's tables.
+# `ModelConfig.read` takes a `config.json` that you have parsed, also of other families. `read`
+# reports a missing field or an unknown kind of layer.
 
 # %% experiment="family"
 rows = []
@@ -108,9 +109,9 @@ kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
 # Without both, a token of Qwen3-30B-A3B uses 2.73 billion parameters, not 3.35. So always say which
 # number you mean.
 #
-# The count is wrong if a family has other weights. The norms of OLMo-7B have none: your function gives
-# 266,240 too many. The files of GLM-4.5 hold one more layer, which predicts a second token; this
-# count leaves it out.
+# The count is wrong if a family has other weights. The norms of OLMo-7B have none: your function
+# gives 266,240 too many. The files of GLM-4.5 hold one more layer, which predicts a second token;
+# this count leaves it out.
 #
 # Experts save work, not memory. Qwen3-30B-A3B takes 61 GB in 16 bits, nearly as much as Qwen3-32B
 # with 65.5 GB. On a card with 48 GB, neither fits in 16 bits. Experts also save reading at small
@@ -118,10 +119,11 @@ kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
 #
 # ## 2. Training keeps more than weights
 #
-# Training a 7B model needs 112 GB, more than a card with 80 GB has. This is for the optimizer Adam in
-# *mixed precision*: the layers compute in 16 bits, and Adam updates the weights in 32 bits. Training
-# also keeps *activations* for the backward pass: the outputs of the layers. 112 GB do not include
-# them. The recipe of [ZeRO, section 3.1](https://arxiv.org/abs/1910.02054) keeps for each parameter
+# Training a 7B model needs 112 GB, more than a card with 80 GB has. This is for the optimizer Adam
+# in *mixed precision*: the layers compute in 16 bits, and Adam updates the weights in 32 bits.
+# Training also keeps *activations* for the backward pass: the outputs of the layers. 112 GB do not
+# include them. The recipe of [ZeRO, section 3.1](https://arxiv.org/abs/1910.02054) keeps for each
+# parameter
 #
 # * the weight and its gradient, in 16 bits each;
 # * a master copy of the weight in 32 bits, because a small update of a 16-bit number is rounded
@@ -178,11 +180,12 @@ training = {
 # * **Full attention** stores the keys and values of every token. Several query heads may share one
 #   *KV head* (*grouped-query attention*, [Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)).
 #   A query is used once and then dropped.
-# * **A sliding window** attends to the last tokens only, 1,024 in Gemma 3 27B and 128 in gpt-oss. Older
-#   keys and values can be dropped. So the window is an upper limit: the cache grows up to it, then no more.
+# * **A sliding window** attends to the last tokens only, 1,024 in Gemma 3 27B and 128 in gpt-oss.
+#   Older keys and values can be dropped. So the window is an upper limit: the cache grows up to it,
+#   then no more.
 # * **A latent** ([multi-head latent attention](https://arxiv.org/abs/2405.04434), DeepSeek-V2, V3
-#   and Kimi K2) stores one short vector per token and layer. The keys and values of all heads are computed
-#   from it. A few numbers more hold the position (`qk_rope_head_dim`).
+#   and Kimi K2) stores one short vector per token and layer. The keys and values of all heads are
+#   computed from it. A few numbers more hold the position (`qk_rope_head_dim`).
 # * **Linear attention** (most layers of Qwen3-Next, Qwen3.5 and MiniMax-Text-01) adds each token to
 #   a *state* of fixed size. It stores nothing per token.
 #
@@ -196,26 +199,28 @@ training = {
 lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 
 # %% [markdown]
-# (The figure divides the cache of 32,768 tokens by the tokens. At 1,024 tokens, windows save nothing and
-# states weigh more.) In 16 bits, Llama-2-7B stores 524,288 bytes per token, 7.5 times as many as DeepSeek-V3 with 70,272, which has
-# 100 times the parameters. The formula for grouped heads is no help here. The `config.json` of
-# DeepSeek-V3 says 128 KV heads. With keys of 192 and values of 128 numbers, they would make
-# 4,997,120 bytes per token, 71 times as many.
+# (The figure divides the cache of 32,768 tokens by the tokens. At 1,024 tokens,
+# windows save nothing and states weigh more.) In 16 bits, Llama-2-7B stores 524,288 bytes per
+# token, 7.5 times as many as DeepSeek-V3 with 70,272, which has 100 times the parameters. The
+# formula for grouped heads is no help here. The `config.json` of DeepSeek-V3 says 128 KV heads.
+# With keys of 192 and values of 128 numbers, they would make 4,997,120 bytes per token, 71 times as
+# many.
 #
 # Each way has its price:
 #
-# * Shared heads and latents are part of the trained model. To change them, train it again for a while.
+# * Shared heads and latents are part of the trained model. To change them, train it again for a
+#   while.
 # * A window forgets: what lies outside of it reaches the output only through other layers. So
 #   Gemma 3 and gpt-oss keep some full layers.
 # * A latent costs work: keys and values are computed from it, or queries are projected to its width.
 # * A state costs memory from the first token on, for every sequence. For a short sequence it is
-#   larger than a normal cache would be. MiniMax-Text-01 keeps 280 MiB for each sequence, in 32 bits. At 256
-#   requests that is 70 GiB before the first token.
+#   larger than a normal cache would be. MiniMax-Text-01 keeps 280 MiB for each sequence, in 32
+#   bits. At 256 requests that is 70 GiB before the first token.
 # * Narrow numbers are less exact. [SGLang's
 #   documents](https://docs.sglang.ai/advanced_features/quantized_kv_cache.html) show it for
-#   DeepSeek-R1. On the hard problems of AIME 2025, it solves 51 % with 16 bits, 49 % with FP8 and 40 %
-#   with 4 bits. AIME has 30 problems, so the first difference may be chance. On the easier GSM8K it
-#   solves 91.6, 91.5 and 91.2 %.
+#   DeepSeek-R1. On the hard problems of AIME 2025, it solves 51 % with 16 bits, 49 % with FP8 and
+#   40 % with 4 bits. AIME has 30 problems, so the first difference may be chance. On the easier
+#   GSM8K it solves 91.6, 91.5 and 91.2 %.
 #
 # ## 4. How large is a card?
 #
@@ -284,7 +289,8 @@ else:
 # What is the largest model whose *single forward pass* fits on one 80 GB card? Its weights have 16
 # bits. Answer in whole billions of parameters, rounded down or to the nearest. You may take any 80
 # GB card of the table. There is one pass over one text, as when we measure how well a model
-# predicts a text. (This needs the logits of all positions.) Nothing is generated, and no cache is kept.
+# predicts a text. (This needs the logits of all positions.) Nothing is generated, and no cache is
+# kept.
 #
 # Enter three assumptions beside your answer:
 #
@@ -311,8 +317,8 @@ largest_on_80_gb = {
 #
 # An example: 400,000 of 1,000,000 bytes are weights, and each token takes 100 bytes. Then 6,000
 # tokens fit. With four sequences, 1,500 tokens fit in each. If the weights fill the card, or do not
-# fit at all, the answer is 0. A length is never negative. `token_bytes` is `kv_cache_bytes(config, 1)`
-# where all layers are full. This function is for such models only.
+# fit at all, the answer is 0. A length is never negative. `token_bytes` is `kv_cache_bytes(config,
+# 1)` where all layers are full. This function is for such models only.
 
 # %% exercise="labkit.memory:longest_sequence" points=0.5 minutes=10 level=2
 
@@ -383,8 +389,8 @@ lab.figures.kv_growth(
 # * `"batch_slope"`: the number s, if the cache grows as c · (batch size)ˢ;
 # * `"params_ratio"`: the parameters of Qwen3-32B divided by those of Qwen3-0.6B;
 # * `"kv_ratio"`: the same for the KV cache, at equal length;
-# * `"kv_over_weights"`: for each of these two, the cache of one sequence of 32,768 tokens divided by the
-#   weights. Weights and cached numbers take 2 bytes each;
+# * `"kv_over_weights"`: for each of these two, the cache of one sequence of 32,768 tokens divided
+#   by the weights. Weights and cached numbers take 2 bytes each;
 # * `"crossing"`: from which length on is the cache of `Qwen/Qwen3-Next-80B-A3B-Instruct` smaller
 #   than that of `Qwen/Qwen3-30B-A3B`? (Below, the states of its linear layers make it larger.)
 
@@ -444,29 +450,30 @@ scaling = {
 # %% [markdown]
 # ## 9. What the formula leaves out
 #
-# The formula adds weights and cache. The record below was measured on an H200, and only 80 GB of its
-# 141 were allowed: Qwen3-8B, 8 sequences, 64 new tokens each. It ran with transformers, which computes
-# the logits of the last position only. The peak is what PyTorch's allocator counted. Compare the
-# second column with the third.
+# The formula adds weights and cache. The record below was measured on an H200, and only 80 GB of
+# its 141 were allowed: Qwen3-8B, 8 sequences, 64 new tokens each. It ran with transformers, which
+# computes the logits of the last position only. The peak is what PyTorch's allocator counted.
+# Compare the second column with the third.
 
 # %% experiment="recorded_peaks"
 lab.peaks.peaks_table(kv_cache_bytes)
 
 # %% [markdown]
-# With prompts of 16,384 tokens, the formula says 35.8 GB, and the record 49.8. The 14 GB between
-# them are the *activations* of the prefill, which computes all 8 × 16,384 prompt tokens in one
-# pass. Only one layer's activations are in memory at a time. The peak is inside the MLP. There,
-# each prompt token has three vectors of `intermediate_size` and four of `hidden_size` numbers:
-# (3 × 12,288 + 4 × 4,096) × 2 bytes = 106,496 bytes. Up to 128 tokens, the overhead does not follow the
-# length: it is 63 to 87 MB. If a pass computes whole prompts, a flat "20 % on top" is
-# too much for short prompts and too little for long ones.
+# With prompts of 16,384 tokens, the formula says 35.8 GB, and the record 49.8. The 14
+# GB between them are the *activations* of the prefill, which computes all 8 × 16,384 prompt tokens
+# in one pass. Only one layer's activations are in memory at a time. The peak is inside the MLP.
+# There, each prompt token has three vectors of `intermediate_size` and four of `hidden_size`
+# numbers: (3 × 12,288 + 4 × 4,096) × 2 bytes = 106,496 bytes. Up to 128 tokens, the overhead does
+# not follow the length: it is 63 to 87 MB. If a pass computes whole prompts, a flat "20 % on top"
+# is too much for short prompts and too little for long ones.
 #
 # ### Question: predict a peak
 #
 # * `"bytes_per_token"`: by how many bytes does the overhead grow with each prompt token of the
-#   pass? Compute it from the rows with 8,192 and 16,384 tokens. (It is a little more than the vectors.)
-# * `"peak_gb"`: predict the peak in GB with prompts of 32,768 tokens and 64 new ones. This needs more
-#   than 80 GB, so this record has no such row. Another run on the whole card has it;
+#   pass? Compute it from the rows with 8,192 and 16,384 tokens. (It is a little more than the
+#   vectors.)
+# * `"peak_gb"`: predict the peak in GB with prompts of 32,768 tokens and 64 new ones. This needs
+#   more than 80 GB, so this record has no such row. Another run on the whole card has it;
 # * `"peak_gb_in_chunks"`: the same, if each pass computes only 2,048 tokens of each of the 8
 #   prompts (*chunked prefill*). The check accepts a small difference.
 
@@ -486,10 +493,11 @@ else:
     print(f"You predicted {predicted} GB. The whole H200 needed {recorded:.1f} GB.")
 
 # %% [markdown]
-# vLLM and SGLang compute prompts in chunks, so that the overhead has a limit, and no long prompt stops
-# other requests for long (lab 5). vLLM runs one pass of the largest size when it starts, and measures
-# its peak. It gives the rest of its share of the card to the cache; the share is 0.92 by default.
-# Small chunks have a price: each one reads the weights and the earlier cache again.
+# vLLM and SGLang compute prompts in chunks, so that the overhead has a limit, and no
+# long prompt stops other requests for long (lab 5). vLLM runs one pass of the largest size when it
+# starts, and measures its peak. It gives the rest of its share of the card to the cache; the share
+# is 0.92 by default. Small chunks have a price: each one reads the weights and the earlier cache
+# again.
 #
 # ## 10. A node and its price
 #
@@ -504,8 +512,9 @@ else:
 # that. (It has a price: each card then has all weights of the attention, 11 GB, which this question
 # leaves out.)
 #
-# The cost needs a rate that someone measured. A data sheet has no such
-# rate: it has FLOP/s, and real servers are far below them. These numbers are not ours, so the file `data/prices.json` of the course names their source.
+# The cost needs a rate that someone measured. A data sheet has no such rate: it has FLOP/s, and
+# real servers are far below them. These numbers are not ours, so the file `data/prices.json` of the
+# course names their source.
 
 # %% experiment="rates"
 lab.node.tables()
@@ -540,16 +549,16 @@ node = {
 }
 
 # %% [markdown]
-# The weights fit on 8 × H100 on paper only: 13 GB are left, 1.6 GB on each card. The parts in 16 bits,
-# the CUDA context and the buffers of the network take more than that. With a copy on every card, 8 ×
-# H200 hold an eighth of the conversations. So a smaller cache helps only if the cards share the work
-# well.
+# The weights fit on 8 × H100 on paper only: 13 GB are left, 1.6 GB on each card. The
+# parts in 16 bits, the CUDA context and the buffers of the network take more than that. With a copy
+# on every card, 8 × H200 hold an eighth of the conversations. So a smaller cache helps only if the
+# cards share the work well.
 #
-# The number of users decides the price. With 8 users, each gets a token every 12.8 ms. With 64 users,
-# each waits 34.6 ms, but a million tokens cost one third. DeepSeek reported 14,800 tokens/s for a
-# node of eight H800, in March 2025. That is eight times the rate of the table with 64 users. Most of it
-# is load: each of its users got 20 to 22 tokens/s, so a node had about 700. Its nodes do nothing but
-# decode, and 18 of them share the experts. Lab 5 is about such servers.
+# The number of users decides the price. With 8 users, each gets a token every 12.8 ms. With 64
+# users, each waits 34.6 ms, but a million tokens cost one third. DeepSeek reported 14,800 tokens/s
+# for a node of eight H800, in March 2025. That is eight times the rate of the table with 64 users.
+# Most of it is load: each of its users got 20 to 22 tokens/s, so a node had about 700. Its nodes do
+# nothing but decode, and 18 of them share the experts. Lab 5 is about such servers.
 #
 # ## 11. The calculator
 #
@@ -579,9 +588,9 @@ kit.Table(
 )
 
 # %% [markdown]
-# With Llama-2-7B, each conversation may have 2,545 tokens. With Llama-3.1-8B it may have 7,717. The
-# new model has 1.3 billion more parameters, so it leaves less of the card free. Yet its conversations
-# can be three times as long, because 32 query heads share 8 KV heads.
+# With Llama-2-7B, each conversation may have 2,545 tokens. With Llama-3.1-8B it may
+# have 7,717. The new model has 1.3 billion more parameters, so it leaves less of the card free. Yet
+# its conversations can be three times as long, because 32 query heads share 8 KV heads.
 #
 # ## What you have shown
 #
@@ -594,8 +603,8 @@ kit.Table(
 # * **VRAM** is the GPU's own memory (the V once meant video). Weights and cache must be in it while
 #   they are used. If they were copied from the CPU's memory for each token, a token would take tens
 #   of times as long. Lab 3 computes this.
-# * **Classes of cards**: those in use for language models have 24 GB (L4), 48 GB (L40S), 80 GB (A100,
-#   H100), 141 GB (H200), 180 GB (B200) or 192 GB (MI300X).
+# * **Classes of cards**: those in use for language models have 24 GB (L4), 48 GB (L40S), 80 GB
+#   (A100, H100), 141 GB (H200), 180 GB (B200) or 192 GB (MI300X).
 # * **GB and GiB** are 10⁹ and 2³⁰ bytes. They differ by 7.4 %. Boxes, data sheets and papers mix
 #   them.
 # * A **static cache** is allocated at its full length from the start. A *growing* cache is

@@ -65,8 +65,9 @@ check = kit.start("throughput", globals())
 #
 # A GPU works while your program goes on. A call *queues* work and returns at once. For example,
 # multiply two matrices of 8,192 × 8,192 numbers on an H200. This is 1.1 TFLOP, and the card does at
-# most 989 TFLOP/s in bfloat16. So it takes at least 1.1 ms. The call returns long before that. If you read the
-# clock before the GPU has finished, you measure only how long it takes to queue the work.
+# most 989 TFLOP/s in bfloat16. So it takes at least 1.1 ms. The call returns long before that. If
+# you read the clock before the GPU has finished, you measure only how long it takes to queue the
+# work.
 #
 # The first runs are also different from later ones. They load programs for the GPU (*kernels*),
 # allocate memory and choose algorithms. So we first do a few runs that we do not time. This is the
@@ -96,12 +97,13 @@ print("eight forward passes, in ms:", [round(1e3 * each, 1) for each in times_s]
 print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 
 # %% [markdown]
-# On a CPU the first run is hardly slower than the others. On a GPU it is clearly slower, and this
-# happens again at each new setting. In our record of an H200, seven of nine first runs took 1.4 to 2.3
-# times the median, and one took 10 times. The reason is the library that computed the attention
-# (cuDNN): it prepares new kernels for each new length. A generation of 64 tokens has 64 lengths. So
-# the warm-up must be the same run that we then time. (The 37 s above were such a first run.) The next
-# table divides the first run of each setting by the median of the timed ones.
+# On a CPU the first run is hardly slower than the others. On a GPU it is clearly
+# slower, and this happens again at each new setting. In our record of an H200, seven of nine first
+# runs took 1.4 to 2.3 times the median, and one took 10 times. The reason is the library that
+# computed the attention (cuDNN): it prepares new kernels for each new length. A generation of 64
+# tokens has 64 lengths. So the warm-up must be the same run that we then time. (The 37 s above were
+# such a first run.) The next table divides the first run of each setting by the median of the timed
+# ones.
 
 # %% experiment="first_runs"
 rows = {}
@@ -153,11 +155,11 @@ for n_new in (1, 5, 20):
 #   that are done.
 # * **When memory is freed.** An exception keeps the local variables of every function that it
 #   passed through. Among them are large tensors. They cannot be freed while the exception object
-#   exists. (On a GPU, PyTorch raises `torch.OutOfMemoryError`, which is no MemoryError. Our functions
-#   turn it into one.)
+#   exists. (On a GPU, PyTorch raises `torch.OutOfMemoryError`, which is no MemoryError. Our
+#   functions turn it into one.)
 #
-# Run the next two cells to see that. There `memory_errors_alive()` counts the MemoryErrors that still
-# exist. Then write `sweep` in three stages, and run the check after each:
+# Run the next two cells to see that. There `memory_errors_alive()` counts the MemoryErrors that
+# still exist. Then write `sweep` in three stages, and run the check after each:
 #
 # 1. Measure each point and save its row. Skip the points that are done.
 # 2. Catch MemoryError, and save its row.
@@ -198,8 +200,8 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # | 64 tokens ÷ mean time | 43 | one slow run changes the result |
 # | mean of the three rates | 91 | the slow run takes most of the time, but counts only one third |
 #
-# The median is the typical run, and we take it. All users together got 43 tokens/s, which servers report
-# beside the slowest 1 % of the requests.
+# The median is the typical run, and we take it. All users together got 43 tokens/s, which servers
+# report beside the slowest 1 % of the requests.
 
 # %% exercise="labkit.throughput:tokens_per_s" points=0.5 minutes=5 level=1
 
@@ -217,11 +219,11 @@ print(f"after it:      {memory_errors_alive()} exceptions")
 # * `output_sweep` varies the number of new tokens;
 # * `forward_by_batch` times one pass over texts of 256 tokens and varies the batch size.
 #
-# The models for a GPU have random weights: nothing is downloaded, and for these models the times are
-# the same. The first experiment makes 64 new tokens on a GPU, and 16 on a CPU. Each point is run 10 times, or 5
-# times if a run takes more than 5 s. `kit.short(kit.profile())` measures only some of the points,
-# which takes about three minutes on a CPU. If you have time, replace it by `kit.profile()`: this
-# measures all of them.
+# The models for a GPU have random weights: nothing is downloaded, and for these models the times
+# are the same. The first experiment makes 64 new tokens on a GPU, and 16 on a CPU. Each point is
+# run 10 times, or 5 times if a run takes more than 5 s. `kit.short(kit.profile())` measures only
+# some of the points, which takes about three minutes on a CPU. If you have time, replace it by
+# `kit.profile()`: this measures all of them.
 #
 # Each experiment prints two tables, one with times and one with rates:
 #
@@ -253,11 +255,12 @@ for name in lab.experiments.OWN[1:]:
     display(lab.tables.table(mine, name))
 
 # %% [markdown]
-# The figures show a record of an H200 first, and then yours. On the H200 the batch is 8, the model of
-# the first two is Qwen3-8B, and that of the third is Qwen3-4B. Points are medians. Bars show the
-# middle half of the runs. The grey area is below the *floor*: the longer of the times that moving the
-# data and computing take at least. On a card with a data sheet, no correct measurement lies in the
-# grey area. The floor of a CPU is itself measured, so other programs can disturb it.
+# The figures show a record of an H200 first, and then yours. On the H200 the batch is
+# 8, the model of the first two is Qwen3-8B, and that of the third is Qwen3-4B. Points are medians.
+# Bars show the middle half of the runs. The grey area is below the *floor*: the longer of the times
+# that moving the data and computing take at least. On a card with a data sheet, no correct
+# measurement lies in the grey area. The floor of a CPU is itself measured, so other programs can
+# disturb it.
 
 # %% experiment="sweep_figures"
 records = {"yours": mine, **kit.recorded_results("throughput-*.jsonl")}
@@ -267,10 +270,10 @@ lab.figures.input_sweep(records["throughput-h200"])
 lab.figures.input_sweep(records["yours"])
 
 # %% [markdown]
-# Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
-# run. A run needs a card with at least this memory. So we can predict which runs have room. We also
-# measured it, on an H200 that was limited to 24 GB and to 80 GB. (These are 10⁹ bytes. By the driver, a
-# card of "80 GB" has 85.5: a run of 83.1 GB may just have room there.)
+# Would each prompt have room on a smaller card? The H200's record stores the peak
+# memory of each run. A run needs a card with at least this memory. So we can predict which runs
+# have room. We also measured it, on an H200 that was limited to 24 GB and to 80 GB. (These are 10⁹
+# bytes. By the driver, a card of "80 GB" has 85.5: a run of 83.1 GB may just have room there.)
 
 # %% experiment="smaller_cards"
 cut = kit.recorded_results("memory-*.jsonl").values()
@@ -317,14 +320,14 @@ for name, record in records.items():
 kit.Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 
 # %% [markdown]
-# Look at the H200. By its fitted line, the prefill takes 7 ms. But the run with one new token took
-# {measured:throughput-h200 output_sweep n_new=1 | ms .0f} ms, and this run *is* a prefill. The
-# slope is right: the runs take about 33 ms for each token. The line's value at one token is wrong,
-# because the long runs decide where the line lies. The five runs with 256 new tokens took between
-# 8.0 and 9.8 s. If their median changes by 1 %, the line's value at one token moves by 7 ms, as much
-# as it is. So take the step from the slope, and the prefill from the run with one new token. (Your `fit_steps` is right:
-# keep it.) R² is 1 if all points lie on the line. Here it is close to 1, and does not show the
-# problem.
+# Look at the H200. By its fitted line, the prefill takes 7 ms. But the run with one
+# new token took {measured:throughput-h200 output_sweep n_new=1 | ms .0f} ms, and this run *is* a
+# prefill. The slope is right: the runs take about 33 ms for each token. The line's value at one
+# token is wrong, because the long runs decide where the line lies. The five runs with 256 new
+# tokens took between 8.0 and 9.8 s. If their median changes by 1 %, the line's value at one token
+# moves by 7 ms, as much as it is. So take the step from the slope, and the prefill from the run
+# with one new token. (Your `fit_steps` is right: keep it.) R² is 1 if all points lie on the line.
+# Here it is close to 1, and does not show the problem.
 #
 # ## 7. Count what a step launches
 #
@@ -381,9 +384,10 @@ for name, counts in of_a_layer.items():
     print(name, counts.most_common(4))
 
 # %% [markdown]
-# A Qwen3 layer has four norms, and each needs eight operations: convert to float32, square, mean,
-# add, root, multiply, convert back, multiply. A Llama layer has two norms. Both have seven products
-# of matrices (`aten.mm`), beside the attention. So the number of operations says little about the number of FLOPs.
+# A Qwen3 layer has four norms, and each needs eight operations: convert to float32,
+# square, mean, add, root, multiply, convert back, multiply. A Llama layer has two norms. Both have
+# seven products of matrices (`aten.mm`), beside the attention. So the number of operations says
+# little about the number of FLOPs.
 #
 # The next table shows eager decode steps of a batch of one after 300 cached tokens. Another table
 # shows the heads of four models.
@@ -400,8 +404,8 @@ lab.tables.heads_table()
 # Choose one of the two records. For each of three models, how many operations does a step launch?
 # Multiply those of a layer by the layers, and add those outside. (Qwen3-1.7B has the same layers as
 # Qwen3-8B, but fewer.) Divide the time of the step by that. A difference of 15 % in the count is
-# accepted, because versions of transformers differ. (This takes launching for the whole step. Section 8
-# tests that.)
+# accepted, because versions of transformers differ. (This takes launching for the whole step.
+# Section 8 tests that.)
 #
 # Which of the four models use multi-head attention? They have as many KV heads as query heads.
 
@@ -422,12 +426,12 @@ operations = {
 }
 
 # %% [markdown]
-# An operation takes nearly the same time in all three models, 14 to 16 µs on the H200. If views count
-# as well, it is 8.5 to 8.7 µs in all three: the host needs time for a view, too. A step of Qwen3-0.6B
-# takes as long as one of Qwen3-1.7B, although it moves a third of the bytes: both have 28 equal
-# layers, so equally many operations. So in eager mode, with a batch of one, the *operations* decide,
-# and not the parameters. That is why OLMo-7B can be faster than Qwen3-8B: it has fewer layers, and
-# fewer operations in each.
+# An operation takes nearly the same time in all three models, 14 to 16 µs on the
+# H200. If views count as well, it is 8.5 to 8.7 µs in all three: the host needs time for a view,
+# too. A step of Qwen3-0.6B takes as long as one of Qwen3-1.7B, although it moves a third of the
+# bytes: both have 28 equal layers, so equally many operations. So in eager mode, with a batch of
+# one, the *operations* decide, and not the parameters. That is why OLMo-7B can be faster than
+# Qwen3-8B: it has fewer layers, and fewer operations in each.
 #
 # ## 8. What does a step wait for?
 #
@@ -490,9 +494,9 @@ which_limit = {
 # %% [markdown]
 # ### Take the launches away
 #
-# A *CUDA graph* stores all launches of a step, for one batch size and fixed addresses, and replays them
-# as one. Then the host has nearly nothing to do. How long will a step take? Predict it before you look: the step cannot be faster
-# than its floor. The cell prints the floors.
+# A *CUDA graph* stores all launches of a step, for one batch size and fixed addresses, and replays
+# them as one. Then the host has nearly nothing to do. How long will a step take? Predict it before
+# you look: the step cannot be faster than its floor. The cell prints the floors.
 
 # %% experiment="step_floors"
 for name, record in kit.recorded_results("speculative-h?00.jsonl").items():
@@ -519,21 +523,23 @@ lab.figures.with_and_without_launches(recorded["speculative-h200"])
 
 # %% [markdown]
 # A step of Qwen3-8B takes
-# {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=eager | ms .1f} ms eager,
-# and {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=captured | ms .1f} ms
-# as a CUDA graph. (The graph also has fewer operations, because some of its kernels do the work of
-# several. The graph alone was not measured.) The weights are the same, and so is the card. The steps
-# of the 8B models use 78 % of the card's bandwidth now, so memory is the limit. Qwen3-0.6B uses 35 %:
-# its many small kernels are the limit. Large engines use CUDA graphs for decode by default. The price:
-# a graph for each batch size, memory for it, and time at the start.
+# {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=eager | ms .1f}
+# ms eager, and
+# {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=captured | ms .1f}
+# ms as a CUDA graph. (The graph also has fewer
+# operations, because some of its kernels do the work of several. The graph alone was not measured.)
+# The weights are the same, and so is the card. The steps of the 8B models use 78 % of the card's
+# bandwidth now, so memory is the limit. Qwen3-0.6B uses 35 %: its many small kernels are the limit.
+# Large engines use CUDA graphs for decode by default. The price: a graph for each batch size,
+# memory for it, and time at the start.
 
 # %% [markdown]
 # ## 9. One user or many
 #
 # Memory is the limit now, and a step reads all weights for each batch. So a larger batch shares
-# them. (In a mixture of experts, a larger batch also reads more experts.) The next figure shows this as
-# people compare serving systems. Its x axis shows the speed for one user, and its y axis the
-# throughput of the card. Three words belong to it:
+# them. (In a mixture of experts, a larger batch also reads more experts.) The next figure shows
+# this as people compare serving systems. Its x axis shows the speed for one user, and its y axis
+# the throughput of the card. Three words belong to it:
 #
 # * *TTFT*, time to first token: how long a user waits for the first token. Without a queue, it is
 #   about the prefill.
@@ -542,8 +548,8 @@ lab.figures.with_and_without_launches(recorded["speculative-h200"])
 # * *tokens/s of the card*: the batch size ÷ TPOT. It decides the price of decode on a card that is
 #   always full. Prefill and empty slots come on top.
 #
-# *Cached* tokens are the context: what each sequence has in its KV cache. The record `serving-2gpu` is
-# of H100 cards, and `serving-2gpu-h200` of H200 cards; each step ran on one card.
+# *Cached* tokens are the context: what each sequence has in its KV cache. The record `serving-2gpu`
+# is of H100 cards, and `serving-2gpu-h200` of H200 cards; each step ran on one card.
 
 # %% experiment="trade_off"
 served = kit.recorded_results("serving-2gpu*.jsonl")
@@ -553,15 +559,17 @@ lab.figures.user_or_card(served)
 display(lab.tables.serving_table(served["serving-2gpu"], dollars_per_hour=2.58))
 
 # %% [markdown]
-# The steps are those of Llama-3.1-8B as a CUDA graph, in the engine of lab 5. (It has no such special
-# kernels as the graph of section 8, so a batch of one takes longer.) In October 2026 one list had an
-# H100 from 2.58 dollars an hour, and an H200 from 3.45. With 512 cached tokens, a batch of 64 takes
-# {measured:serving-2gpu decode_pass batch_size=64 setting=512_cached | ms .1f} ms, and a batch of
-# one {measured:serving-2gpu decode_pass batch_size=1 setting=512_cached | ms .1f} ms. So each of 64
-# users still gets 79 % of the speed of one. With 8,192 cached tokens, the caches of 14 users are as
-# large as the weights, and each further user costs time. The last two rows of the table had no room.
-# TTFT is the prefill of one such prompt alone. With 256 new tokens for each prompt of 8,192, it would
-# cost more than the decode steps of a batch of 32.
+# The steps are those of Llama-3.1-8B as a CUDA graph, in the engine of lab 5. (It has
+# no such special kernels as the graph of section 8, so a batch of one takes longer.) In October
+# 2026 one list had an H100 from 2.58 dollars an hour, and an H200 from 3.45. With 512 cached
+# tokens, a batch of 64 takes
+# {measured:serving-2gpu decode_pass batch_size=64 setting=512_cached | ms .1f}
+# ms, and a batch of one
+# {measured:serving-2gpu decode_pass batch_size=1 setting=512_cached | ms .1f}
+# ms. So each of 64 users still gets 79 % of the speed of one. With 8,192 cached tokens,
+# the caches of 14 users are as large as the weights, and each further user costs time. The last two
+# rows of the table had no room. TTFT is the prefill of one such prompt alone. With 256 new tokens
+# for each prompt of 8,192, it would cost more than the decode steps of a batch of 32.
 
 # %% exercise="labkit.throughput:cheapest_batch" points=1 minutes=15 level=2
 
@@ -577,9 +585,10 @@ for name, record in served.items():
 # %% [markdown]
 # ### Question: a promise of 100 tokens per second
 #
-# You promise each user 100 tokens/s. Which TPOT is this? Choose a record and a price of an hour, for
-# example one that you find today. For 512 and for 8,192 cached tokens, give the cheapest of the
-# measured batches that keeps the promise, and its price. Call your function; the cell above shows how.
+# You promise each user 100 tokens/s. Which TPOT is this? Choose a record and a price of an hour,
+# for example one that you find today. For 512 and for 8,192 cached tokens, give the cheapest of the
+# measured batches that keeps the promise, and its price. Call your function; the cell above shows
+# how.
 
 # %% answer="serving_point" points=1
 serving_point = {
@@ -605,9 +614,10 @@ lab.figures.user_or_card({"yours": mine})
 # The *physics gate* compares the time of each row with the floors of its passes, and the memory
 # that the row needs with the memory of the machine. Then it compares the rows of a sweep with each
 # other: a longer run cannot take a fifth less time in all its samples. The prefill from the fitted
-# line cannot be clearly negative. The floor of a CPU is taken from the fastest of its
-# kind, so a row a little above the measured roof passes. If the gate rejects a row, the row is wrong, or other programs disturbed the measurement:
-# measure it again. The gate finds only impossible rows: a row that it accepts can still be wrong.
+# line cannot be clearly negative. The floor of a CPU is taken from the fastest of its kind, so a
+# row a little above the measured roof passes. If the gate rejects a row, the row is wrong, or other
+# programs disturbed the measurement: measure it again. The gate finds only impossible rows: a row
+# that it accepts can still be wrong.
 #
 # So there is a second test. Two experiments that measure the same run have to agree within 10 %. One
 # row of our H200's record does not: other programs disturbed it, and we do not use it.
@@ -623,7 +633,8 @@ for name, record in {**records, "yours": mine}.items():
 #
 # We made up a report about an H100. It has 18 entries, A to R, and each of the six faults is in
 # exactly one entry. You find some by a division and some by comparing rows. One needs the floors of
-# section 8 (a larger batch only raises a floor). One needs the heads of the models, which section 7 prints.
+# section 8 (a larger batch only raises a floor). One needs the heads of the models, which section 7
+# prints.
 #
 # The data sheet of the card says 3,350 GB/s, and 989 TFLOP/s in bfloat16. Here the check tests only
 # that you name six different entries. A green tick does not mean that they are right: that is
@@ -666,8 +677,8 @@ lab.widget.roofline_explorer(mine)
 # ### Other machines
 #
 # The table shows Qwen3-8B on the cards of lab 1, from their data sheets. It gives the floor of a
-# decode step and of a prefill, and the ridge point. The numbers are floors, not measurements, and some
-# cards have no room for the weights.
+# decode step and of a prefill, and the ridge point. The numbers are floors, not measurements, and
+# some cards have no room for the weights.
 
 # %% experiment="other_cards"
 lab.tables.cards_table("Qwen/Qwen3-8B")
@@ -700,8 +711,9 @@ lab.tables.cards_table("Qwen/Qwen3-8B")
 # %% [markdown]
 # ### Written answer: prompt and batch
 #
-# Describe *your own* experiments; refer to their figures and tables. Write 3 to 4 sentences for each,
-# with numbers, and name the limit each time (launch, memory, compute or the rest). Say how you know.
+# Describe *your own* experiments; refer to their figures and tables. Write 3 to 4 sentences for
+# each, with numbers, and name the limit each time (launch, memory, compute or the rest). Say how
+# you know.
 #
 # 1. Prompt length: how do time and throughput change, and why? In the H200's table of section 5,
 #    which prompt is the first without room on a card of 24 GB, and on one of 80 GB?

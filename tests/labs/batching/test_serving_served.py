@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise, permutations, product
-from statistics import median
+from statistics import fmean, median
 
 import pytest
 
@@ -175,6 +175,18 @@ def test_ways_have_the_order_that_was_measured(compared, workload, rho):
         runs = [compared.get((workload, rho, seed, way), {}).get(name) for way in WAYS_TO_SERVE]
         for a, b in permutations([run for run in runs if run], 2):
             assert a[1] < 1.33 * b[1] or a[0] > b[0], (seed, name, a, b)
+
+
+@pytest.mark.parametrize(
+    ("way", "percents"), [(SEPARATE, (99, 63, 52)), (served.SMALL, (89, 70, 42))]
+)
+def test_as_many_requests_were_in_time_as_the_lab_says(way, percents):
+    for rho, percent in zip((0.5, 0.7, 0.9), percents, strict=True):
+        words = f"Poisson, rho {rho}, "
+        rows = [row for row in ROWS if row.setting.startswith(words)]
+        good = [row.counts["good"] for row in rows if row.setting.endswith(f", {way}")]
+        assert len(good) == 3
+        assert round(100 * fmean(good)) == percent
 
 
 def test_what_floors_say_is_not_what_was_measured():
