@@ -537,16 +537,13 @@ lab.figures.with_and_without_launches(recorded["speculative-h200"])
 # ## 9. One user or many
 #
 # Memory is the limit now, and a step reads all weights for each batch. So a larger batch shares
-# them. (In a mixture of experts, a larger batch also reads more experts.) The next figure shows
-# this as people compare serving systems. Its x axis shows the speed for one user, and its y axis
-# the throughput of the card. Three words belong to it:
+# them. (In a mixture of experts, it also reads more experts.) The next figure compares the speed
+# for one user with the throughput of the card. Three words belong to it:
 #
-# * *TTFT*, time to first token: how long a user waits for the first token. Without a queue, it is
-#   about the prefill.
-# * *TPOT*, time per output token: the time of a step. Its inverse is the tokens/s of one user, also
-#   called *interactivity*.
-# * *tokens/s of the card*: the batch size ÷ TPOT. It decides the price of decode on a card that is
-#   always full. Prefill and empty slots come on top.
+# * *TTFT*, time to first token: without a queue, about the prefill.
+# * *TPOT*, time per output token: the time of a step. Its inverse is the tokens/s of one user.
+# * *tokens/s of the card*: the batch size ÷ TPOT. It decides the price of decode on a full card.
+#   Prefill and empty slots come on top.
 #
 # *Cached* tokens are the context: what each sequence has in its KV cache. The record `serving-2gpu`
 # is of H100 cards, and `serving-2gpu-h200` of H200 cards; each step ran on one card.
@@ -556,7 +553,7 @@ served = kit.recorded_results("serving-2gpu*.jsonl")
 lab.figures.user_or_card(served)
 
 # %% experiment="serving_table"
-display(lab.tables.serving_table(served["serving-2gpu"], dollars_per_hour=2.58))
+lab.tables.serving_table(served["serving-2gpu"], 2.58, (1, 8, 32, 64, 128))
 
 # %% [markdown]
 # The steps are those of Llama-3.1-8B as a CUDA graph, in the engine of lab 5. (It has

@@ -127,7 +127,7 @@ def test_a_mark_typed_in_formgrader_is_exported_and_outlives_regrading(
 def mark_at_desk(out, student, marks):
     """Give points and a comment on the desk's pages, as a person does."""
     answers = Answers(out, DeskTables(out / "course" / "gradebook.db").secret())
-    most = {cell.name: cell.points for cell in find_lab(LAB).marked}
+    most = {cell.name: cell.points for cell in find_lab(LAB).cells}
     with served(out, "bea") as (origin, people), signed_in(origin, people["bea"]) as bea:
         for question, points in marks.items():
             own = answers.sheet(LAB, question).answers.values()

@@ -44,8 +44,9 @@ def with_answers(lab, step):
     """The lab's notebook with every `step`-th answer written, and the names of those cells."""
     notebook = build_notebook(lab, "student")
     solved = {cell_name(cell): cell["source"] for cell in solved_notebook(lab)["cells"]}
-    names = {cell.name for cell in lab.marked}
-    written = [cell for cell in notebook.cells if cell_name(cell) in names][::step]
+    kinds = ("exercise", "answer", "written")
+    cells = [cell for cell in notebook.cells if cell_kind(cell) in kinds]
+    written = [cell for cell in cells if cell_name(cell) != "student_id"][::step]
     for cell in written:
         cell.source = solved[cell_name(cell)]
     return notebook, {cell_name(cell) for cell in written}

@@ -90,6 +90,7 @@ def _sweeps(rng: random.Random) -> list[SweepCase]:
         SweepCase(some, done=some[:2]),
         SweepCase(some[:1]),
         SweepCase(some, empty=some[2]),
+        SweepCase((*some[:2], (3,)), empty=(3,)),
         SweepCase(broken, unsaved=broken[rng.randrange(1, 4)], error=MemoryError),
         SweepCase(broken, unsaved=broken[rng.randrange(1, 4)]),
         SweepCase(broken, broken=broken[rng.randrange(2, 4)]),
