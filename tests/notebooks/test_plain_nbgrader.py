@@ -41,7 +41,7 @@ def grades(notebook):
 
 
 def with_answers(lab, step):
-    """The notebook with the name and every `step`-th answer written, and the names of those cells."""
+    """The notebook with the name and every `step`-th answer written; the names of those cells."""
     notebook = build_notebook(lab, "student")
     solved = {cell_name(cell): cell["source"] for cell in solved_notebook(lab)["cells"]}
     kinds = ("exercise", "answer", "written")
