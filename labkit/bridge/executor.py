@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from gc import get_objects
+from gc import get_objects, unfreeze
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -108,6 +108,7 @@ class Executor:
                 value = target if "target" in message else args[0]
                 return value.wait() if type(value) is Waiting else value
             case "memory_errors":
+                unfreeze()  # what is frozen is not among the objects
                 return sum(issubclass(type(each), MemoryError) for each in get_objects())
             case unknown:
                 raise WireError(f"unknown operation {unknown!r}")
