@@ -83,11 +83,12 @@ check = kit.start("throughput", globals())
 # 2. Wait for the device where a failing line asks for it.
 # 3. Add the warm-up, and the ValueError.
 
+# %% given="clock"
+import time
+
 # %% exercise="labkit.throughput:time_runs" points=2 minutes=25 level=2
 
 # %% experiment="cold_and_warm"
-import time
-
 loaded = kit.zoo.load("tiny-target", profile="cpu")
 tokens = torch.randint(loaded.vocab_size, (4, 64))
 times_s = time_runs(
