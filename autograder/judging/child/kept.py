@@ -137,27 +137,21 @@ def _settings() -> Iterator[Setting]:
         yield torch.is_grad_enabled, torch.set_grad_enabled
         yield partial(torch.is_autocast_enabled, "cpu"), partial(torch.set_autocast_enabled, "cpu")
         yield partial(torch.get_autocast_dtype, "cpu"), partial(torch.set_autocast_dtype, "cpu")
-        yield torch.overrides._get_current_function_mode_stack, _set_function_modes
-        yield torch.utils._python_dispatch._get_current_dispatch_mode_stack, _set_dispatch_modes
+        calls, dispatch = torch.overrides, torch.utils._python_dispatch
+        for modes, read in (
+            (calls, calls._get_current_function_mode_stack),
+            (dispatch, dispatch._get_current_dispatch_mode_stack),
+        ):
+            yield read, partial(_set_modes, modes, read)
 
 
 def _set_filters(filters: list) -> None:
     warnings.filters[:] = filters
 
 
-def _set_function_modes(modes: list) -> None:
-    """Leave those that a cell has entered and not left, and enter those that stood."""
-    core = MODULES["torch"]._C
-    while core._len_torch_function_stack():
-        core._pop_torch_function_stack()
+def _set_modes(place: ModuleType, read: Callable[[], list], modes: list) -> None:
+    """Leave the modes of torch that a cell has entered and not left; enter those that stood."""
+    while read():
+        place._pop_mode()
     for mode in modes:
-        core._push_on_torch_function_stack(mode)
-
-
-def _set_dispatch_modes(modes: list) -> None:
-    """The same for modes that see what torch dispatches."""
-    dispatch = MODULES["torch"].utils._python_dispatch
-    while dispatch._get_current_dispatch_mode_stack():
-        dispatch._pop_mode()
-    for mode in modes:
-        dispatch._push_mode(mode)
+        place._push_mode(mode)
