@@ -757,7 +757,7 @@ lab.tables.cards_table("Qwen/Qwen3-8B")
 #
 # Your timer and your sweep give numbers that another person can trust. With them you found what a
 # step waits for. An eager step of Qwen3-8B took 29 ms with our software and host, for 2,037
-# operations and 1,303 views. The memory of the H200 could supply the weights in 3.2 ms, and a CUDA
+# operations and 1,302 views. The memory of the H200 could supply the weights in 3.2 ms, and a CUDA
 # graph with fused kernels takes 4 ms. Larger batches share the weights (lab 5), and speculation
 # (lab 6) makes fewer steps. Lab 3 asks when a KV cache helps.
 #
