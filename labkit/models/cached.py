@@ -61,18 +61,19 @@ def as_if_eager(run: Callable[[], Any]) -> Callable[[], Any]:
     """The run with the masks that it has outside of the capture of a CUDA graph.
 
     While one is captured, transformers before 5.24 gives attention a mask that hides nothing, and
-    so a slower kernel.
+    so a slower kernel. The run has no padding and no packed sequences.
     """
 
     def with_its_masks() -> Any:
         from transformers import masking_utils
 
-        before = getattr(masking_utils, "is_tracing", None)
-        masking_utils.is_tracing = lambda *_: False
+        own = {"is_tracing": lambda *_: False, "find_packed_sequence_indices": lambda *_: None}
+        before = {name: getattr(masking_utils, name, None) for name in own}
         try:
+            vars(masking_utils).update(own)
             return run()
         finally:
-            masking_utils.is_tracing = before
+            vars(masking_utils).update(before)
 
     return with_its_masks
 
