@@ -26,7 +26,7 @@
 # tests, and says what fails and why. After you hand in, the grader runs the same checks on hidden
 # tests.
 #
-# **Time:** 2 to 2.5 hours. {points}:
+# **Time:** 2.5 to 4 hours. {points}:
 #
 # {points by section}
 #
@@ -78,8 +78,8 @@ kit.Table(["model", *names], rows)
 #
 # "A3B" in its name says that a token uses about 3 billion.
 #
-# Your function counts the models of the families Llama, Qwen3, Mixtral and GLM-4.5 exactly. Its
-# docstring names each weight that they have. These are the shapes of the matrices:
+# Your function counts models of the families Llama, Qwen3, Mixtral and GLM-4.5 exactly as the
+# transformers library builds them. Its docstring names each weight that they have. These are the shapes of the matrices:
 #
 # | part | shape of its matrices |
 # |---|---|
@@ -89,8 +89,10 @@ kit.Table(["model", *names], rows)
 # | output projection | (`num_attention_heads` × `head_dim`) × `hidden_size` |
 # | MLP: gate, up, down | `hidden_size` × `intermediate_size` each |
 #
-# Python's integers are exact at any size, but floats only up to 2^53. So use integers here, and
-# `//` where you divide.
+# `config.layer_types` is a list with the kind of each layer (section 3). Every kind has the same
+# weights here, except for two, which you refuse. A bias of queries has as many numbers as all query
+# heads together, and one of keys or values as many as all KV heads. Use integers: Python's are exact
+# at any size, but floats only up to 2^53.
 
 # %% exercise="labkit.memory:n_params" points=2 minutes=35 level=3
 
@@ -114,8 +116,8 @@ kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
 # this count leaves it out.
 #
 # Experts save work, not memory. Qwen3-30B-A3B takes 61 GB in 16 bits, nearly as much as Qwen3-32B
-# with 65.5 GB. On a card with 48 GB, neither fits in 16 bits. Experts also save reading at small
-# batches only: many tokens together use nearly all experts.
+# with 65.5 GB. On a card with 48 GB, neither fits in 16 bits. With a small
+# batch, the GPU also reads only a few experts. With a large batch, it reads nearly all.
 #
 # ## 2. Training keeps more than weights
 #
@@ -150,7 +152,8 @@ training = {
 # in 2 to 4 sentences:
 #
 # 1. What is in VRAM during training, and what is in it during generation?
-# 2. In which of the two are there sizes that you do not choose before the run? Name them.
+# 2. For one of the two you can compute the memory before the run, for the other you cannot. Which
+#    numbers are unknown there?
 
 # %% [markdown] written="training_or_generation" points=0.5
 # *1.* Training keeps the weights, the gradients and the state of the optimizer: 16 bytes per
@@ -209,9 +212,10 @@ lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 #
 # * Shared heads and latents are part of the trained model. To change them, train it again for a
 #   while.
-# * A window forgets: what lies outside of it reaches the output only through other layers. So
+# * A layer with a window cannot see older tokens. Only other layers can pass on what they say. So
 #   Gemma 3 and gpt-oss keep some full layers.
-# * A latent costs work: keys and values are computed from it, or queries are projected to its width.
+# * A latent needs more computing: in each step the GPU computes keys and values from it, or changes
+#   the queries to its width.
 # * A state costs memory from the first token on, for every sequence. For a short sequence it is
 #   larger than a normal cache would be. MiniMax-Text-01 keeps 280 MiB for each sequence, in 32
 #   bits. At 256 requests that is 70 GiB before the first token.
@@ -326,8 +330,8 @@ largest_on_80_gb = {
 #
 # How long can 8 sequences become at the same time on one L40S? The model is
 # [Qwen/Qwen3-14B](https://huggingface.co/Qwen/Qwen3-14B) in half precision (16 bits). A sequence is
-# a prompt and its output together. Count only weights and KV cache. Answer to the nearest 10
-# tokens.
+# a prompt and its output together. Count only weights and KV cache. Enter what your
+# `longest_sequence` gives; a difference of 10 tokens is accepted.
 #
 # The answer depends on two choices. Enter both:
 #
@@ -368,7 +372,7 @@ kv_table = {
 #
 # The figure draws *your* `kv_cache_bytes`. The left axes are linear. The right axes are
 # logarithmic: there y = c · xˢ is a straight line with slope s. Each dashed line is the whole
-# memory of a card: no weights are subtracted. Change the batch size.
+# memory of a card: no weights are subtracted. You may change the batch size and run it again.
 
 # %% experiment="kv_growth"
 cards = {}
@@ -391,7 +395,8 @@ lab.figures.kv_growth(
 # * `"kv_over_weights"`: for each of these two, the cache of one sequence of 32,768 tokens divided
 #   by the weights. Weights and cached numbers take 2 bytes each;
 # * `"crossing"`: from which length on is the cache of `Qwen/Qwen3-Next-80B-A3B-Instruct` smaller
-#   than that of `Qwen/Qwen3-30B-A3B`? (Below, the states of its linear layers make it larger.)
+#   than that of `Qwen/Qwen3-30B-A3B`? (Below, the states of its linear layers make it larger. A
+#   difference of one token is accepted.)
 
 # %% answer="scaling" points=0.5
 scaling = {
