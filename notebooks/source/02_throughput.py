@@ -99,9 +99,11 @@ print(f"first / median: {times_s[0] / statistics.median(times_s):.1f}")
 
 # %% [markdown]
 # On a CPU the first run is hardly slower than the others. On a GPU it is clearly
-# slower, and this happens again at each new setting. In our record of an H200, seven of nine first
-# runs took 1.4 to 2.3 times the median, and one took 10 times. The reason is the library that
-# computed the attention (cuDNN): it prepares new kernels for each new length. A generation of 64
+# slower, and this happens again at most new settings. In our record of an H200, seven of nine first
+# runs took 1.4 to 2.3 times the median, and one took 10 times. The reason for the seven is the
+# library that computed the attention (cuDNN): it prepares new kernels for each new length. The one
+# was the first generation with a decode step, which loads more. (The first setting of each model had
+# a run before, so its value is of a second run.) A generation of 64
 # tokens has 64 lengths. So the warm-up must be the same run that we then time. (The 37 s above were
 # such a first run.) The next table divides the first run of each setting by the median of the timed
 # ones.
@@ -271,10 +273,10 @@ lab.figures.input_sweep(records["throughput-h200"])
 lab.figures.input_sweep(records["yours"])
 
 # %% [markdown]
-# Would each prompt have room on a smaller card? The H200's record stores the peak
-# memory of each run. A run needs a card with at least this memory. So we can predict which runs
-# have room. We also measured it, on an H200 that was limited to 24 GB and to 80 GB. (These are 10⁹
-# bytes. By the driver, a card of "80 GB" has 85.5: a run of 83.1 GB may just have room there.)
+# Would each prompt have room on a smaller card? The H200's record stores the peak memory of each
+# run. A run needs a card with at least this memory. So we can predict which runs have room. We also
+# measured it, on an H100 limited to 24 GB and on an H200 limited to 80 GB. (These are 10⁹ bytes. By
+# the driver, a card of "80 GB" has 85.5: a run of 83.1 GB may just have room there.)
 
 # %% experiment="smaller_cards"
 cut = kit.recorded_results("memory-*.jsonl").values()
@@ -403,10 +405,10 @@ lab.tables.heads_table()
 # ### Question: the time of an operation
 #
 # Choose one of the two records. For each of three models, how many operations does a step launch?
-# Views are not counted. Multiply the operations of a layer by the layers, and add those outside. (Qwen3-1.7B has the same layers as
-# Qwen3-8B, but fewer.) Divide the time of the step by that. A difference of 15 % in the count is
-# accepted, because versions of transformers differ. (This assumes that a step is only
-# launching. Section 8 tests that.)
+# Views are not counted. Multiply the operations of a layer by the layers, and add those outside.
+# (Qwen3-1.7B has the same layers as Qwen3-8B, but fewer.) Divide the time of the step by that. A
+# difference of 15 % in the count is accepted, because versions of transformers differ. (This
+# assumes that a step is only launching. Section 8 tests that.)
 #
 # Which of the four models use multi-head attention? They have as many KV heads as query heads.
 
@@ -449,8 +451,8 @@ operations = {
 # Memory and compute are *floors*, and a processor does both at the same time. The bytes are those
 # of the weights and of the KV cache. The FLOPs are about 2 × parameters × tokens, and those of the
 # attention. In a prefill of Qwen3-8B, these are a sixth more at 8,192 tokens and two thirds more at
-# 32,768. A decode step after as many tokens has twice this share. A measured step cannot be below a floor. If it
-# is, the measurement is wrong, or the floor is.
+# 32,768. A decode step after as many tokens has twice this share. A measured step cannot be below a
+# floor. If it is, the measurement is wrong, or the floor is.
 #
 # Launching can be measured. A *thin* model has the same layers with a width of 16. Its step
 # dispatches the same operations, and moves and computes next to nothing. So its time is the time of
@@ -476,7 +478,8 @@ for name, record in kit.recorded_results("steps-*.jsonl").items():
 #
 # Use a recorded table, whose name is above it. Which of launch, memory and compute is the
 # largest in each of these cases? (The rest has no single cause.) The check also accepts a share that
-# is close: at least two thirds of the largest one.
+# is close: at least two thirds of the largest one. On a GPU the work hides the launches, so there
+# launching is the limit only if it takes at least two thirds of the pass.
 #
 # * `decode_one`: a decode step of one text with 64 cached tokens;
 # * `decode_medium_model`: the same model with a batch of 4, on a GPU of 8;
@@ -578,10 +581,11 @@ lab.tables.serving_table(energy, 2.58, (1, 8, 64, 256))
 # rows of the table had no room. TTFT is the prefill of one such prompt alone. With 256 new tokens
 # for each prompt of 8,192, it would cost more than the decode steps of a batch of 32.
 #
-# The second table is of eager steps of Qwen3-8B. They are limited by launching, so they do not grow
-# with the batch. They differ because the host was not equally fast: at a batch of one, the same step
-# took 31 ms in section 8. The driver counts the joules of the card, so J/token shows
-# that energy is shared as well. The host and the cooling are not counted.
+# The second table is of eager steps of Qwen3-8B. Up to a batch of 128 they are limited by
+# launching, so they do not grow with the batch. They differ because the host was not equally fast:
+# at a batch of one, nearly the same step took 31 ms in section 8. At 256 the work of the GPU takes
+# longer than the launches. The driver counts the joules of the card, so J/token shows that energy
+# is shared as well. The host and the cooling are not counted.
 
 # %% exercise="labkit.throughput:cheapest_batch" points=1 minutes=15 level=2
 
@@ -741,7 +745,8 @@ lab.tables.cards_table("Qwen/Qwen3-8B")
 # *1.* With 1 to 16 prompt tokens, the time stays between
 # {measured:throughput-cpu input_sweep n_input=1 | s .2f}
 # and {measured:throughput-cpu input_sweep n_input=16 | s .2f} s. There are 16 passes of
-# about 9 ms, and the prefill is only one of them. From 128 tokens on the time grows. From 512 to
+# about 9 ms, and the prefill is only one of them. From 32 tokens on the time grows: by a fifth at
+# 32, and by half at 64. From 512 to
 # 2,048 tokens it grows from {measured:throughput-cpu input_sweep n_input=512 | s .2f}
 # to {measured:throughput-cpu input_sweep n_input=2048 | s .1f} s. This is more than in proportion,
 # because attention has a

@@ -92,8 +92,16 @@ def test_points_without_room_stop_no_figure(name, lost_of):
 
 READERS = {  # what notebooks show of a record of their own, beside the figures
     "throughput-h200": [
-        *(partial(throughput_tables.table, experiment=each) for each in throughput.EXPERIMENTS),
-        *throughput_figures.FIGURES.values(),
+        *(
+            partial(throughput_tables.table, experiment=each)
+            for each in throughput.EXPERIMENTS
+            if RECORDS["throughput-h200"].of(each)
+        ),
+        *(
+            draw
+            for each, draw in throughput_figures.FIGURES.items()
+            if RECORDS["throughput-h200"].of(each)
+        ),
         roofline_explorer,
         refusals,
     ],
