@@ -583,7 +583,9 @@ lab.tables.serving_table(energy, 2.58, (1, 8, 64, 256))
 #
 # The second table is of eager steps of Qwen3-8B. Up to a batch of 128 they are limited by
 # launching, so they do not grow with the batch. They differ because the host was not equally fast:
-# at a batch of one, nearly the same step took 31 ms in section 8. At 256 the work of the GPU takes
+# at a batch of one, nearly the same step took
+# {measured:steps-h100 launches model=Qwen3-8B batch_size=1 n_input=1 setting=eager | ms .0f}
+# ms in section 8. At 256 the work of the GPU takes
 # longer than the launches. The driver counts the joules of the card, so J/token shows that energy
 # is shared as well. The host and the cooling are not counted.
 
