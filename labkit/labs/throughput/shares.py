@@ -57,8 +57,8 @@ def shares_of(record: Record, name: str) -> Shares:
     sizes = (case.n_fed, case.n_cached, case.batch_size)
     floor = pass_floor(machine, model, *sizes, record.provenance.dtype)
     parts = (thin.time_s, floor.moving_s, floor.computing_s)
-    on_gpu = record.provenance.profile != "cpu"
-    return Shares(whole.time_s, *(part_s / whole.time_s for part_s in parts), overlap=on_gpu)
+    shares = (part_s / whole.time_s for part_s in parts)
+    return Shares(whole.time_s, *shares, overlap=profile.device == "cuda")
 
 
 @or_sentence
