@@ -565,7 +565,7 @@ lab.figures.user_or_card(served)
 lab.tables.serving_table(served["serving-2gpu"], 2.58, (1, 8, 32, 64, 128))
 
 # %% experiment="joules_by_batch"
-energy = kit.recorded_results("steps-h100.jsonl")["steps-h100"]
+energy = kit.recorded_results("decode-h100.jsonl")["decode-h100"]
 lab.tables.serving_table(energy, 2.58, (1, 8, 64, 256))
 
 # %% [markdown]
@@ -581,13 +581,12 @@ lab.tables.serving_table(energy, 2.58, (1, 8, 64, 256))
 # rows of the table had no room. TTFT is the prefill of one such prompt alone. With 256 new tokens
 # for each prompt of 8,192, it would cost more than the decode steps of a batch of 32.
 #
-# The second table is of eager steps of Qwen3-8B. Up to a batch of 128 they are limited by
-# launching, so they do not grow with the batch. They differ because the host was not equally fast:
-# at a batch of one, nearly the same step took
-# {measured:steps-h100 launches model=Qwen3-8B batch_size=1 n_input=1 setting=eager | ms .0f}
-# ms in section 8. At 256 the work of the GPU takes
-# longer than the launches. The driver counts the joules of the card, so J/token shows that energy
-# is shared as well. The host and the cooling are not counted.
+# The second table is of Qwen3-8B with 512 cached tokens, eager and as a CUDA graph of the same
+# operations. Up to a batch of 128 the eager steps are limited by launching. They do not grow with the batch, and differ because
+# the host was not equally fast. The graph grows: its GPU has more to compute. The driver counts the
+# joules of the card, so J/token shows that energy is shared as well. At a batch of one the graph
+# takes about half the energy, because a card that waits for launches draws power, too. The host and
+# the cooling are not counted.
 
 # %% exercise="labkit.throughput:cheapest_batch" points=1 minutes=15 level=2
 

@@ -118,16 +118,19 @@ def floors_table(record: Record) -> Table:
 def serving_table(record: Record, dollars_per_hour: float, batches: Collection[int] = ()) -> Table:
     """Decode steps by batch and context: TPOT, throughput, price; and the TTFT of such a prompt.
 
+    Rows of `decode_by_batch` have one context, and are told apart by the kind of step.
     batches: the sizes that are shown; all if it is empty.
     """
     lines = []
     has_joules = any("joules" in row.counts for row in served.decode_rows(record))
+    has_graphs = any(row.experiment == "decode_by_batch" for row in served.decode_rows(record))
     for row in served.decode_rows(record):
         n_cached = int(row.counts["n_cached"])
         if batches and row.batch_size not in batches:
             continue
+        names = [row.setting if has_graphs else f"{n_cached:,}", row.batch_size]
         if not row.is_ok:
-            lines.append([f"{n_cached:,}", row.batch_size, row.outcome, *[None] * (4 + has_joules)])
+            lines.append([*names, row.outcome, *[None] * (4 + has_joules)])
             continue
         rate = row.batch_size / row.time_s
         ttft_s = served.prompt_s(record, n_cached)
@@ -136,9 +139,10 @@ def serving_table(record: Record, dollars_per_hour: float, batches: Collection[i
         if has_joules:
             cells.append(f"{row.counts['joules'] / row.batch_size:.3f}")
         ttft = None if ttft_s is None else f"{1e3 * ttft_s:.0f}"
-        lines.append([f"{n_cached:,}", row.batch_size, *cells, ttft])
-    headings = ["cached", "batch", "TPOT ms", "tok/s, user", "tok/s, card", "$ per million"]
-    headings += ["J/token"] * has_joules + ["TTFT ms"]
+        lines.append([*names, *cells, ttft])
+    first = "step" if has_graphs else "cached"
+    headings = [first, "batch", "TPOT ms", "tok/s, user", "tok/s, card"]
+    headings += ["$ per million", *["J/token"] * has_joules, "TTFT ms"]
     price = f"{dollars_per_hour:.2f} dollars per hour"
     return Table(headings, lines, f"{record.provenance}; {price}")
 

@@ -59,6 +59,24 @@ def _many_users_cost_little():
     return round(steps[1] / steps[64], 2) == 0.79
 
 
+def _decode_steps(setting):
+    rows = recorded_results("decode-h100.jsonl")["decode-h100"].of("decode_by_batch")
+    return {row.batch_size: row for row in rows if row.setting == setting}
+
+
+def _eager_steps_are_launched():
+    eager, graph = _decode_steps("eager"), _decode_steps("CUDA graph")
+    times_s = {n: row.time_s for n, row in graph.items()}
+    grows = all(a < b for a, b in pairwise(times_s.values()))
+    waits = all(eager[n].time_s > 1.3 * times_s[n] for n in eager if n <= 128)
+    return grows and waits and 256 in eager and eager[128].time_s < eager[1].time_s
+
+
+def _half_the_energy():
+    eager, graph = _decode_steps("eager")[1], _decode_steps("CUDA graph")[1]
+    return 0.45 < graph.counts["joules"] / eager.counts["joules"] < 0.6
+
+
 def _as_long():
     steps = _steps("speculative-h200")
     return 0.95 < steps["Qwen/Qwen3-0.6B"] / steps["Qwen/Qwen3-1.7B"] < 1.05
@@ -72,6 +90,8 @@ def _in_proportion_to_the_batch():
 TRENDS = [
     ("From 32 tokens on the time grows: by a fifth at 32, and by half at 64.", _grows_from_32),
     ("An operation takes nearly the same time in all three models", _equal_operations),
+    ("Up to a batch of 128 the eager steps are limited by launching.", _eager_steps_are_launched),
+    ("At a batch of one the graph takes about half the energy", _half_the_energy),
     ("each of 64 users still gets 79 % of the speed of one", _many_users_cost_little),
     ("If views count as well, it is 8.5 to 8.7 µs in all three", _equal_dispatches),
     ("A step of Qwen3-0.6B takes as long as one of Qwen3-1.7B", _as_long),
