@@ -16,7 +16,7 @@
 #
 # * predict what a generation costs with and without a KV cache: FLOPs, bytes, seconds;
 # * compare the prediction with measurements, and explain where a cache saves no time;
-# * reuse keys and values of an earlier request: **prefix caching**, by hashes of blocks;
+# * build a **prefix cache**, which reuses keys and values of earlier requests within a budget;
 # * compute what **offloading** weights costs in each step, and how much room it gives.
 #
 # **You need** labs 1 and 2: KV cache, prefill, decode step, floor, launch. The
@@ -41,9 +41,9 @@ student_id = "instructor"
 
 # %% given="setup"
 import hashlib
+import random
 from bisect import bisect_right
-from collections.abc import Container, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 from labkit import kit
 from labkit.kit import ModelWork, Roofline, pass_floor
@@ -265,32 +265,32 @@ kit.Table(
 # only at two places. The short curves end at 519 tokens: there both should still be equal. The
 # curves of the long prompt begin at 32,000 tokens: there they should differ.
 #
+# Compare the other two models as well. On the H100 the time of the smaller model follows
+# its layers: 10 to 12 ms per token for 16 layers, and 22 to 27 ms for 32. It does not follow the
+# parameters, which are six times fewer. The older model has as many layers as the baseline, so its
+# curves are nearly the same. Its cache is four times as large, because each query head has its own
+# KV head. This shows only when reading the cache takes longer than launching.
+#
 # ### Slopes
 #
 # How much faster is a generation with a cache? Take the baseline of the record `cache-cpu`. At each
 # length, divide the time without a cache by the time with one. The mean of the ratios over the
 # lengths 1 to 512 is 3.8. Over 128 to 512 it is 8.7. So such a mean depends on the lengths that
 # were chosen. And the first length, one new token, does not use the cache at all. The cache changes
-# the time of each *further* token. This is the slope of the curve.
-
-# %% exercise="labkit.cache_benchmark:slopes" points=0.5 minutes=10 level=1
+# the time of each *further* token. This is the slope of the curve. `lab.slopes(lengths, times)`
+# gives it between each length and the next.
 
 # %% experiment="slopes_by_length"
 rows = []
 for name, record in records.items():
-    curves = {
-        how: lab.curve(record, "baseline", how == "with")
-        for how in ("without", "with")
-    }
-    found = {
-        how: dict(zip(n[1:], slopes(n, s), strict=True)) if len(n) > 1 else {}
-        for how, (n, s) in curves.items()
-    }
-    if not any(found.values()):
+    slopes_ms = {}
+    for column, use_cache in enumerate((False, True)):
+        n, times_s = lab.curve(record, "baseline", use_cache)
+        for n_new, slope in zip(n[1:], lab.slopes(n, times_s), strict=True):
+            slopes_ms.setdefault(n_new, [None, None])[column] = f"{1e3 * slope:.2f}"
+    if not slopes_ms:
         rows.append([name, "a slope needs two times", None, None])
-    for n in sorted({*found["without"], *found["with"]}):
-        cells = [f"{1e3 * of[n]:.2f}" if n in of else None for of in found.values()]
-        rows.append([name, f"up to {n}", *cells])
+    rows += [[name, f"up to {n}", *cells] for n, cells in sorted(slopes_ms.items())]
 display(
     kit.Table(
         ["record", "new tokens", "without cache", "with cache"],
@@ -298,10 +298,10 @@ display(
         "ms per further token",
     )
 )
-lab.figures.slopes_by_length(records["cache-cpu"], slopes)
+lab.figures.slopes_by_length(records["cache-cpu"])
 
 # %% experiment="slopes_h100"
-lab.figures.slopes_by_length(records["cache-h100"], slopes)
+lab.figures.slopes_by_length(records["cache-h100"])
 
 # %% [markdown]
 # ### Question: what does the cache save?
@@ -328,13 +328,11 @@ speed_up = {
 # 1. **Baseline:** how do the curves with and without a cache grow on your machine? How do they grow
 #    on the H100? Why?
 # 2. **Long prompt:** compare with the baseline, and explain.
-# 3. **Smaller model:** compare with the baseline, and explain.
-# 4. **Older model:** compare with the baseline, and explain.
-# 5. **Prediction:** find the ratio in the table of ratios that is furthest from 1. Give it, and one
+# 3. **Prediction:** find the ratio in the table of ratios that is furthest from 1. Give it, and one
 #    possible reason. Then take the length at which you predicted that the curves of the baseline
 #    separate. Between which two measured lengths of the H100's record does it lie?
 
-# %% [markdown] written="four_curves" points=1.5
+# %% [markdown] written="four_curves" points=1
 # *1.* Each new token is one pass. With a cache, each pass but the first is fed one token, so the
 # curve is a straight line. Without a cache each pass is fed everything. On one CPU core the passes
 # soon take longer than their fixed cost, and the curve bends upwards. At 512 tokens a further token
@@ -348,16 +346,7 @@ speed_up = {
 # prefill per token: 1.34 s on the H100, where the floor is 0.72 s. With a cache it is 20 ms, about
 # as for the baseline.
 #
-# *3.* On the H100 the time of the smaller model follows its layers: 10 to 12 ms per token for 16
-# layers, and 22 to 27 ms for 32. It does not follow the parameters, which are six times fewer. By
-# the prediction its curves separate at a length three times as large (5,193 tokens). No record
-# tests this. On a CPU its few FLOPs make it much faster.
-#
-# *4.* The older model has as many layers, so the curves are nearly the same. Its cache is four
-# times as large (524,288 bytes per token instead of 131,072), because each query head has its own
-# KV head. This shows only when the cache is so long that reading it takes longer than launching.
-#
-# *5.* On one core, 512 tokens of the smaller model take
+# *3.* On one core, 512 tokens of the smaller model take
 # {measured:cache-cpu cache_or_not setting=smaller n_new=512 use_cache=False | s .2f} s
 # without a cache. My prediction is
 # 0.22 s, a ratio of 2.4. The floors assume peak FLOP/s and that each number moves once. Operations
@@ -365,11 +354,10 @@ speed_up = {
 # curves are nearly equal at 519 tokens and differ at 32,000. So the record puts the separation
 # between these two. The predicted 1,650 tokens fit, but no run was that long.
 #
-# *Marking (1.5 points):*
+# *Marking (1 point):*
 #
 # * *0.25 for the baseline: straight against bent, or both equal while launching takes the longest.*
-# * *0.25 for each of the other three settings: a comparison with a number, and the limit that
-#   explains it.*
+# * *0.25 for the long prompt: a comparison with a number, and the limit that explains it.*
 # * *0.4 for the prediction: 0.2 for a ratio from the student's own table, 0.2 for a reason that
 #   fits it.*
 # * *0.1 for the two measured lengths around the separation: 519 and 32,000 tokens.*
@@ -403,30 +391,47 @@ speed_up = {
 # 2. Add the hash of the block before to what you hash.
 # 3. Begin the chain with the salt.
 
-# %% exercise="labkit.cache_benchmark:block_hashes" points=1.5 minutes=20 level=2
+# %% exercise="labkit.cache_benchmark:block_hashes" points=1 minutes=20 level=2
 
 # %% [markdown]
-# A prompt has 48 tokens, and all its blocks are cached. How many tokens must still be computed? The
-# answer is 16, not 0. The model must run on at least one token, because the logits for the first
-# new token are not stored. And only whole blocks are reused, so the whole last block is computed
-# again.
+# ### The prefix cache
+#
+# A hash names a block. The *prefix cache* knows which blocks are kept. Every request calls it twice:
+#
+# ```
+# find(1, prompt)             how many tokens need not be computed?    request 1 starts
+#     the engine computes the rest of the prompt, and the answer       its blocks are in use
+# keep(1, prompt + answer)    keep the full blocks                     request 1 ends
+# ```
+#
+# Four rules make it correct:
+#
+# * **Whole blocks.** A prompt has 48 tokens, and all of its three blocks are kept. 16 tokens must
+#   still be computed, not 0: the logits for the first new token are not stored. And only whole
+#   blocks are reused, so the last block is computed again.
+# * **A budget.** The memory has room for `n_blocks` blocks. If it is full, the block goes that was
+#   not used for the longest time (*LRU*, least recently used).
+# * **In use.** A running request reads the blocks that it has found. They must stay, also if two
+#   requests use them and one has ended.
+# * **Beginnings last.** Without its beginning, no block of a prompt can be found. So the last block
+#   of a prompt goes first.
+#
+# vLLM works by these rules. It numbers its blocks, counts the users of each, and has a queue of
+# those without users. You may store the blocks in any way.
 
-# %% exercise="labkit.cache_benchmark:longest_cached_prefix" points=1 minutes=15 level=2
+# %% exercise="labkit.cache_benchmark:PrefixCache" points=2.5 minutes=50 level=3
 
 # %% [markdown]
 # ### Four questions on one document
 #
-# `labkit.labs.cache_benchmark.prefix_cache` runs the model with *your* two functions, in blocks of
-# 16 tokens: find blocks, compute the rest, generate, store. You need not read it. Each question
+# `labkit.labs.cache_benchmark.prefix_cache` runs the model with *your* cache, in blocks of 16 tokens.
+# It stores the keys and values of the blocks that your cache keeps. Each question
 # comes after the document and all earlier questions and answers. The H100's record has a longer
 # document. In the table, `prefill` is the time with a prefix cache, and `without` the time without
 # one.
 
 # %% experiment="four_questions"
-mine = {
-    "block_hashes": block_hashes,
-    "longest_cached_prefix": longest_cached_prefix,
-}
+mine = {"block_hashes": block_hashes, "prefix_cache": PrefixCache}
 turns = list(lab.experiments.multi_turn(here, **mine))
 plain, kept = (
     [row for row in turns if row.is_ok and row.use_cache == use_cache]
@@ -515,6 +520,62 @@ if edits["one name"].is_ok:
     print(f"{n_saved} of {n_prompt} tokens were found")
 else:
     print(f"The fifth run has no result: {edits['one name'].outcome}.")
+
+# %% [markdown]
+# ### Conversations and agents
+#
+# Now your cache serves an hour of requests: chats that come back with a longer text, and agents
+# that send the result of a tool after each call. Pauses and lengths are drawn from distributions of
+# two public traces (`data/traffic.json`). Each application has instructions with which all of its
+# prompts begin: 1,000 tokens for a chat, 3,000 for an agent. No model runs here. We count tokens.
+#
+# The *hit rate* is the part of all prompts' tokens that is found. How does it depend on the budget?
+
+# %% experiment="hits_by_budget"
+hour = lab.conversations_and_agents(random.Random(0))
+n_tokens = sum(request.n_prompt for request in hour)
+print(f"{len(hour)} requests with {n_tokens:,} tokens of prompts")
+rows = []
+for n_blocks in (250, 500, 1000, 2000, 4000, 16_000):
+    cache = PrefixCache(n_blocks, 16)
+    found = lab.play(hour, [cache])
+    rows.append(
+        [f"{n_blocks:,}", f"{16 * n_blocks:,}", f"{lab.hit_rate(found):.1%}"]
+    )
+kit.Table(["blocks", "tokens", "hit rate"], rows, "one replica")
+
+# %% [markdown]
+# The rate stops growing when every block that is asked for again is still there.
+#
+# Next, each prompt contains the time of day, in 8 tokens that are always different. Where does it
+# stand? And several replicas can serve the hour: four caches with 1,000 blocks each. Which replica
+# gets a request? The last column is the part of all computed tokens that the busiest replica
+# computes. A quarter would be fair.
+
+# %% experiment="hits_by_place"
+rows = []
+for place in lab.PLACES:
+    timed = lab.conversations_and_agents(random.Random(0), time_of_day=place)
+    found = lab.play(timed, [PrefixCache(4000, 16)])
+    rows.append([place, f"{lab.hit_rate(found):.1%}"])
+kit.Table(["the time of day stands", "hit rate"], rows, "one replica, 4,000 blocks")
+
+# %% experiment="hits_by_route"
+rows = []
+for route in lab.ROUTES:
+    replicas = [PrefixCache(1000, 16) for _ in range(4)]
+    found = lab.play(hour, replicas, route)
+    shares = lab.hit_rate(found), lab.busiest_share(found)
+    rows.append([route, *(f"{share:.1%}" for share in shares)])
+kit.Table(
+    ["replica chosen", "hit rate", "of the busiest"],
+    rows,
+    "four replicas, 1,000 blocks each",
+)
+
+# %% [markdown]
+# By session, a conversation finds its own blocks again. By beginning, all requests of an
+# application meet in one replica, which has most hits and an uneven load. Engines weigh both.
 
 # %% [markdown]
 # ### Written answer: what breaks a cache?

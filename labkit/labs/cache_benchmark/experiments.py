@@ -18,7 +18,7 @@ from torch import Tensor
 
 from labkit import cache_benchmark, zoo
 from labkit.labs.cache_benchmark.offload import copy_bandwidth, offloaded
-from labkit.labs.cache_benchmark.prefix_cache import Answer, Engine, PrefixCache
+from labkit.labs.cache_benchmark.prefix_cache import Answer, Engine
 from labkit.labs.cache_benchmark.prompts import (
     QUESTIONS,
     SHORT_PROMPT,
@@ -48,7 +48,7 @@ SETTINGS = {  # of the experiment with and without a cache: role, and whether th
     "older": ("cache-older", False),
 }
 PAST_BUDGET = "past the time budget"
-SIZES = (16, 4096)  # of the prefix cache: tokens per block, and blocks
+SIZES = (4096, 16)  # of the prefix cache: blocks, and tokens per block
 SHORT_DOCUMENT = 1800  # characters, some 360 tokens
 
 
@@ -191,7 +191,7 @@ def multi_turn(
     n_characters: int | None = None,
     n_new: int = 16,
     block_hashes: Callable[..., Sequence] = cache_benchmark.block_hashes,
-    longest_cached_prefix: Callable[..., int] = cache_benchmark.longest_cached_prefix,
+    prefix_cache: Callable[..., Any] = cache_benchmark.PrefixCache,
     is_done: IsDone = lambda key: False,
 ) -> Iterator[Row]:
     """Four questions on one document, one after another, without and with a prefix cache.
@@ -204,8 +204,9 @@ def multi_turn(
     name, n_runs = profile.roles["instruct"], profile.n_warmup + profile.n_repeats
 
     def conversation(model: zoo.LoadedModel, use_cache: bool) -> list[Answer]:
-        cache = PrefixCache(*SIZES, block_hashes, longest_cached_prefix) if use_cache else None
-        engine, tokens, answers = Engine(model.model, cache), tokenize(document(n_characters)), []
+        cache = prefix_cache(*SIZES) if use_cache else None
+        engine = Engine(model.model, cache, SIZES[1], block_hashes)
+        tokens, answers = tokenize(document(n_characters)), []
         for question in QUESTIONS:
             tokens = tokens + tokenize(asked(question))
             answers.append(engine.answer(tokens, n_new))
@@ -240,7 +241,7 @@ def invalidation(
     n_characters: int = SHORT_DOCUMENT,
     n_new: int = 1,
     block_hashes: Callable[..., Sequence] = cache_benchmark.block_hashes,
-    longest_cached_prefix: Callable[..., int] = cache_benchmark.longest_cached_prefix,
+    prefix_cache: Callable[..., Any] = cache_benchmark.PrefixCache,
     is_done: IsDone = lambda key: False,
 ) -> Iterator[Row]:
     """A prompt, and small edits of it after it is cached; "first" is the run that fills the cache.
@@ -257,8 +258,7 @@ def invalidation(
         for row in with_time_left(rows, "edited prompts", "prompt"):
             answers = []
             for _ in range(profile.n_warmup + profile.n_repeats):
-                cache = PrefixCache(*SIZES, block_hashes, longest_cached_prefix)
-                engine = Engine(model.model, cache)
+                engine = Engine(model.model, prefix_cache(*SIZES), SIZES[1], block_hashes)
                 if row.setting != "first":
                     engine.answer(tokenize(prompts["same"]), n_new)
                 answers.append(engine.answer(tokenize(texts[row.setting]), n_new))

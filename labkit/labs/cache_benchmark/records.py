@@ -1,6 +1,7 @@
 """Reading lab 3's rows from a record: curves, launch times, and predictions for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.records import Record, Row
@@ -64,6 +65,18 @@ def predicted_curve(
         for n_new in lengths
     ]
     return lengths, predicted
+
+
+def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
+    """Seconds per further token, between each length and the next longer one; none for one length.
+
+    Raises: ValueError if n_new and times_s differ in size, or a length occurs twice.
+    """
+    if len(n_new) != len(times_s) or len(set(n_new)) < len(n_new):
+        got = f"{len(times_s)} times for the lengths {list(n_new)}"
+        raise ValueError(f"wanted a time for each of some different lengths, got {got}")
+    points = sorted(zip(n_new, times_s, strict=True))
+    return [(t_long - t) / (n_long - n) for (n, t), (n_long, t_long) in pairwise(points)]
 
 
 def first_row(record: Record, setting: str) -> Row:

@@ -41,8 +41,8 @@ def of_each(key: str, *values: Any) -> dict[str, dict[str, Any]]:
     return {name: {key: value} for name, value in zip(names, values, strict=True)}
 
 
-_CACHED = 'slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1]'
-_UNCACHED = 'slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1]'
+_CACHED = 'lab.slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1]'
+_UNCACHED = 'lab.slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1]'
 _CURVES = """\
 lengths, with_cache = lab.curve(RECORDS["cache-cpu"], "baseline", True)
 _, without = lab.curve(RECORDS["cache-cpu"], "baseline", False)
@@ -193,8 +193,8 @@ VARIANTS = {
             "(without[-1] - without[-2]) / (with_cache[-1] - with_cache[-2])",
         ),
         "rounded": speed_up(
-            'round(slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1], 5)',
-            'round(slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1], 4)',
+            'round(lab.slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1], 5)',
+            'round(lab.slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1], 4)',
         ),
     },
     "tokens_found": {

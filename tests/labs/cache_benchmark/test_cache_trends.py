@@ -3,8 +3,7 @@
 import pytest
 from trends import RECORDS, rows_by, stands_in
 
-from labkit import cache_benchmark
-from labkit.labs.cache_benchmark.records import curve
+from labkit.labs.cache_benchmark.records import curve, slopes
 
 
 def _both_ways_at(setting, n_new):
@@ -23,7 +22,7 @@ def _saves_half_the_prefill():
 
 
 def _slopes_ms(setting, use_cache):
-    found = cache_benchmark.slopes(*curve(RECORDS["cache-h100"], setting, use_cache))
+    found = slopes(*curve(RECORDS["cache-h100"], setting, use_cache))
     return round(1e3 * min(found)), round(1e3 * max(found))
 
 

@@ -6,7 +6,6 @@ student's functions, with hidden cases by those of `case.right`.
 
 from functools import cache, partial
 
-from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
 from labkit.checks.answers import AnswerCase, ask, expect_close, fields_of, finite_number_in
 from labkit.checks.core import check
@@ -93,15 +92,16 @@ def _edited_tokens() -> dict[str, list[int]]:
     return {name: tokenizer(text)["input_ids"] for name, text in edited_prompts().items()}
 
 
+def _blocks(tokens: list[int]) -> list[list[int]]:
+    return [tokens[i : i + BLOCK_SIZE] for i in range(0, len(tokens), BLOCK_SIZE)]
+
+
 def _expect_hit(student: Student, case: AnswerCase, edit: str) -> None:
     got = finite_number_in(fields_of(student, case, (edit,))[edit], edit)
     tokens, cached = _edited_tokens()[edit], _edited_tokens()["same"]
-    if case.right:
-        hashes, known = (case.right.block_hashes(each, BLOCK_SIZE) for each in (tokens, cached))
-    else:
-        hashes, known = (hold(student.block_hashes, each, BLOCK_SIZE) for each in (tokens, cached))
-    arguments = (hashes, known, len(tokens), BLOCK_SIZE)
-    right = ask(case.right or student, "longest_cached_prefix", *arguments)
+    pairs = zip(_blocks(tokens), _blocks(cached), strict=False)
+    n_equal = next((i for i, (one, other) in enumerate(pairs) if one != other), len(tokens))
+    right = min(n_equal, len(cached) // BLOCK_SIZE, (len(tokens) - 1) // BLOCK_SIZE) * BLOCK_SIZE
     slips = {
         len(tokens) - right: "Those are the computed tokens. Give the tokens that are found.",
         right / BLOCK_SIZE: "Those are blocks. Give the tokens in them.",
