@@ -2,8 +2,8 @@
 
 First sums over the passes of a generation: tokens, FLOPs, moved bytes, and the time they predict.
 Then prefix caching: blocks of tokens are named by hashes, and kept within a budget, so that a
-prompt that begins like an earlier one finds its keys and values again. Last the price of weights
-that wait in host memory.
+prompt that begins like an earlier one finds its keys and values again. Last what it
+takes to fetch keys and values from a slower memory, and to compute them again instead.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
+from labkit.models.sizes import kv_bytes_per_token
 
 
 def generation_passes(
@@ -204,25 +205,27 @@ class PrefixCache:
         return evicted is not None
 
 
-def offload_step_s(
-    moved_bytes: float,
-    offloaded_bytes: float,
-    bandwidth: float,
+def fetch_and_recompute_s(
+    machine: Roofline,
+    work: ModelWork,
+    n_tokens: int,
     link_bandwidth: float,
-    overlap: bool = False,
-) -> float:
-    """Seconds of a decode step with a part of its bytes in host memory.
+    factor: float = 1.0,
+    width: int = 2,
+    dtype: str = "float16",
+) -> tuple[float, float]:
+    """Seconds to fetch the KV cache of a prompt, and seconds to recompute it.
 
-    The step takes as long as its transfers. It moves moved_bytes. Of these,
-    offloaded_bytes come over the link from the host, at link_bandwidth. The
-    others come from the GPU's own memory, at bandwidth. Both bandwidths are
-    in bytes per second. With overlap, both transfers run at the same time.
-    Without overlap, they follow each other.
-    Raises: ValueError if offloaded_bytes is negative, or more than
-    moved_bytes.
+    To fetch: the keys and values of n_tokens tokens, in all layers, come over
+    a link with link_bandwidth bytes per second. `kv_bytes_per_token` counts
+    the bytes of one token, for `work.shape` and width bytes per number. To
+    recompute: one pass is fed n_tokens. It takes factor times its floor
+    (`pass_floor`, its field `seconds`, for the given dtype).
+    Raises: ValueError if n_tokens is below 1, or link_bandwidth is not above
+    0.
     """
-    if not 0 <= offloaded_bytes <= moved_bytes:
-        raise ValueError(f"cannot offload {offloaded_bytes:,} of {moved_bytes:,} moved bytes")
-    resident_s = (moved_bytes - offloaded_bytes) / bandwidth
-    link_s = offloaded_bytes / link_bandwidth
-    return max(resident_s, link_s) if overlap else resident_s + link_s
+    if n_tokens < 1 or not link_bandwidth > 0:
+        got = f"{n_tokens} tokens at {link_bandwidth} bytes per second"
+        raise ValueError(f"wanted at least 1 token and a bandwidth above 0, got {got}")
+    fetch_s = n_tokens * kv_bytes_per_token(work.shape, width) / link_bandwidth
+    return fetch_s, factor * pass_floor(machine, work, n_tokens, dtype=dtype).seconds

@@ -90,7 +90,7 @@ def break_experiments(notebook: dict) -> None:
 
 def tables_with_units(notebook: dict) -> None:
     """Numbers as they would stand in a report, and a record that only this student has."""
-    rewrite("offload_plan", ("33.2", '"33.2 ms"'), ("114_558", '"114,558 tokens"'))(notebook)
+    rewrite("tiers", ("12.2", '"12.2 ms"'), ("24_414", '"24,414 tokens"'))(notebook)
     rewrite("speed_up", ("cache-cpu", "here"))(notebook)
 
 
@@ -181,7 +181,7 @@ SAMPLES = [
     Sample("sina", "03_cache_benchmark", BORROWS,
            replace(FROM_A_LOOP, "tokens_found"), ("tokens_found",)),
     Sample("tilda", "03_cache_benchmark", "numbers with units, a record of her own",
-           tables_with_units, ("offload_plan", "speed_up")),
+           tables_with_units, ("tiers", "speed_up")),
     Sample("uwe", "03_cache_benchmark", "one table for all of its caches",
            rewrite("PrefixCache", SHARES_A_TABLE), ("PrefixCache",)),
 ]  # fmt: skip

@@ -17,7 +17,7 @@
 # * predict what a generation costs with and without a KV cache: FLOPs, bytes, seconds;
 # * compare the prediction with measurements, and explain where a cache saves no time;
 # * build a **prefix cache**, which reuses keys and values of earlier requests within a budget;
-# * compute what **offloading** weights costs in each step, and how much room it gives.
+# * decide for a slower memory whether to **fetch** keys and values from it, or to recompute them.
 #
 # **You need** labs 1 and 2: KV cache, prefill, decode step, floor, launch. The
 # [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU is
@@ -46,7 +46,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from labkit import kit
-from labkit.kit import ModelWork, Roofline, pass_floor
+from labkit.kit import ModelWork, Roofline, kv_bytes_per_token, pass_floor
 from labkit.labs import cache_benchmark as lab
 
 check = kit.start("cache_benchmark", globals())
@@ -607,83 +607,81 @@ kit.Table(
 # * *0.25 for the consequence: wrong text without a crash, which is hard to notice.*
 
 # %% [markdown]
-# ## 6. Moving weights out of the way
+# ## 6. Fetch or recompute
 #
-# If weights fill a card, there is no room for a cache. *Offloading* keeps some weights in the
-# host's memory. In each step they come over the *link* between host and GPU, layer by layer. An
-# L40S reads its own memory at 864 GB/s. Over PCIe it gets about 25 GB/s, which is 35 times less.
+# An evicted block need not be lost. Engines keep evicted blocks in slower memories, called *tiers*:
+# the host's memory, a disk, another machine. If a prompt asks for such a block, there are two ways:
+# *fetch* its keys and values over a *link*, or *recompute* them by a pass over the tokens.
 #
-# We count each byte once. Offloaded bytes come over the link. Only the other bytes are read from
-# the card's memory. (A real card also writes a copied layer to its memory and reads it again. We
-# leave that out.)
+# To fetch, time grows with the bytes. To recompute, it grows with the FLOPs. A real prefill takes
+# longer than its floor, so your function gets a factor.
 
-# %% exercise="labkit.cache_benchmark:offload_step_s" points=0.5 minutes=10 level=1
+# %% exercise="labkit.cache_benchmark:fetch_and_recompute_s" points=0.5 minutes=10 level=1
 
 # %% [markdown]
-# On a GPU, `labkit.labs.cache_benchmark.offload` copies from *pinned* memory: host memory that the
-# operating system may not move. A CPU has only one memory. There an offloaded layer is copied
-# within it, which costs less but works in the same way. Here the prediction is the measured step
-# without offloading, plus the time of the copies.
+# The H100 of our record computed the document's 5,761 tokens in
+# {measured:cache-h100 multi_turn setting=round_1 use_cache=False | ms .0f} ms. Its link to the host
+# copies 54 GB/s. The factor below is the measured prefill divided by its floor. The bandwidths of
+# the other tiers are those of data sheets, except for the other machine. That one is Mooncake's
+# figure for four network cards of 200 Gbit/s.
 
-# %% experiment="offloaded_steps"
-steps = {name: record.of("offload") for name, record in RECORDS.items()}
-lines = []
-for name, rows in {**steps, "here": list(lab.experiments.offload(here))}.items():
-    for row in rows:
-        if not (rows[0].is_ok and row.is_ok):
-            lines.append([name, row.setting, None, None, row.outcome])
-            continue
-        resident_s = rows[0].time_s / rows[0].n_new
-        n_bytes, link_bandwidth = (
-            row.counts["offloaded_bytes"],
-            row.counts["link_bandwidth"],
+# %% experiment="tiers_by_length"
+prefill = RECORDS["cache-h100"].of("multi_turn")[0]
+card, work = Roofline.of("H100-SXM"), ModelWork.of(prefill.model)
+factor = (
+    prefill.time_s
+    / pass_floor(card, work, prefill.n_input, dtype="bfloat16").seconds
+)
+print(f"a prefill of {work.shape.name} takes {factor:.2f} times its floor")
+links = {"another machine": 87, "host, PCIe 5": 54, "host, PCIe 4": 25}
+links |= {"disk, NVMe 5": 14, "disk, NVMe 4": 7, "Ethernet, 10 Gbit/s": 1.2}
+rows = []
+for tier, gb_per_s in links.items():
+    cells = []
+    for n_tokens in (512, 5761, 32_768, 100_000):
+        fetch_s, recompute_s = fetch_and_recompute_s(
+            card, work, n_tokens, 1e9 * gb_per_s, factor, dtype="bfloat16"
         )
-        # no byte from the card:
-        copies_s = offload_step_s(n_bytes, n_bytes, 1.0, link_bandwidth)
-        expected_s = resident_s + copies_s
-        if "overlapping" in row.setting:
-            expected_s = max(resident_s, n_bytes / link_bandwidth)
-        times = f"{1e3 * expected_s:.2f}", f"{1e3 * row.time_s / row.n_new:.2f}"
-        lines.append([name, row.setting, f"{n_bytes / 1e6:.1f}", *times])
+        cells.append(f"{recompute_s / fetch_s:.2g}")
+    rows.append([tier, gb_per_s, *cells])
 kit.Table(
-    ["record", "offloaded", "MB per step", "predicted ms", "measured ms"], lines
+    ["tier", "GB/s", "512", "5,761", "32,768", "100,000"],
+    rows,
+    "seconds to recompute, divided by seconds to fetch, by tokens of the prompt",
 )
 
 # %% [markdown]
-# On the H100, half of the layers are offloaded. A step without copies takes 18 ms, and the copies
-# should take 52 ms. Together they take
-# {measured:cache-h100 offload setting=half | ms/16 .0f} ms, although we did not ask for overlap.
-# The 18 ms are the *host's*: it launches the next kernels while the copies run. So add two times
-# only if both use the same device. If not, they overlap, and the step takes little more than the
-# longer one.
-
-# %% [markdown]
-# ### Question: is it worth it?
+# Above 1, to fetch is faster. To recompute one more token takes longer in a long prompt, because it
+# attends to all others. To fetch a token always takes the same. So to fetch wins over every tier, if
+# the prompt is long enough. For a small model on a fast card, to recompute wins more often. The
+# table leaves out the time before the first byte arrives. Do not trust its ratios for short prompts.
 #
-# Take Qwen3-14B on an L40S in 16 bits, and one sequence of 4,096 tokens. Offload nothing, then 4
-# GB, then 8 GB (10⁹ bytes) of the weights. The link has 25 GB/s, and the transfers do not overlap.
+# **Weights** can also wait in the host's memory (*offloading*), to make room for the cache. But a
+# prompt's blocks are fetched once, and weights in every step. On the H100 of our record, half of
+# the layers of the 3B model come over the link in each step. A step without copies takes 18 ms, and
+# the copies should take 52 ms. Together they take
+# {measured:cache-h100 offload setting=half | ms/16 .0f} ms, because the host launches the next
+# kernels while the copies run.
 #
-# * `"step_ms"`: the time of a decode step in milliseconds. Take the moved bytes from
-#   `ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)`, and the card's bytes per second from
-#   `Roofline.of("L40S").bandwidth`.
-# * `"kv_tokens"`: the tokens of KV cache that fit on the card. Call
-#   `kit.longest_sequence(vram_bytes, model_bytes, token_bytes)` of lab 1. `vram_bytes` is the card
-#   as the driver shows it (46,068 MiB). For `model_bytes`, subtract the offloaded bytes from
-#   `kit.weight_bytes(shape.n_params)`. `token_bytes` is `kit.kv_bytes_per_token(shape)`, with
-#   `shape = ModelWork.of("Qwen/Qwen3-14B").shape`. There is no overhead.
+# ### Question: which tiers pay?
+#
+# * `"kv_MB"`: the KV cache of the document's 5,761 tokens in MB (10⁶ bytes), for the 3B model
+#   (`meta-llama/Llama-3.2-3B-Instruct`) in 16 bits;
+# * `"fetch_ms"`: the time to fetch it over 54 GB/s, in milliseconds;
+# * `"break_even_GB_per_s"`: the bandwidth at which to fetch takes as long as the recorded prefill.
+#   That is the first row of `RECORDS["cache-h100"].of("multi_turn")`, its `time_s`;
+# * `"tokens_for_4_GB"`: the tokens of KV cache that fit on a card in place of 4 GB (10⁹ bytes) of
+#   weights, for Qwen3-14B in 16 bits.
 
-# %% answer="offload_plan" points=0.5
-offload_plan = {
-    "nothing": {"step_ms": 33.2, "kv_tokens": 114_558},
-    "4 GB": {"step_ms": 188.5, "kv_tokens": 138_972},
-    "8 GB": {"step_ms": 343.9, "kv_tokens": 163_386},
+# %% answer="tiers" points=0.5
+tiers = {
+    "kv_MB": 660.7,
+    "fetch_ms": 12.2,
+    "break_even_GB_per_s": 7.35,
+    "tokens_for_4_GB": 24_414,
 }
 
 # %% [markdown]
-# With 4 GB offloaded, a step takes almost six times as long, for a fifth more room. For one
-# sequence this is not worth it. It can be worth it if the model does not fit at all, or if a large
-# batch shares each transfer.
-#
 # ## 7. Play with it
 #
 # This section gives no points. The sliders call your `predicted_time_s`. Choose an H100 and 0.75 ms

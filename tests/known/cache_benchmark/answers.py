@@ -1,6 +1,5 @@
 """Wrong and right values for the answer cells of the lab."""
 
-from copy import deepcopy
 from typing import Any
 
 _HEADS = "cache_bytes_follow_the_kv_heads"
@@ -10,7 +9,8 @@ _SLOPES = "slopes_are_those_of_the_record"
 _RATIO = "speed_up_is_a_ratio_of_slopes"
 _THREE = "hits_of_the_three_runs_are_those_counted"
 _EDITED = "the_edited_block_and_all_after_it_are_lost"
-_LINK = "steps_slow_down_by_the_link"
+_FETCH = "the_fetch_is_bytes_over_the_link"
+_EVEN = "at_break_even_both_take_as_long"
 _ROOM = "room_grows_by_what_is_offloaded"
 
 
@@ -74,19 +74,15 @@ def tokens_found(same: Any, before: Any, after: Any, one_name: Any) -> str:
     return f"tokens_found = {answer!r}"
 
 
-PLAN = {
-    "nothing": {"step_ms": 33.2, "kv_tokens": 114_558},
-    "4 GB": {"step_ms": 188.5, "kv_tokens": 138_972},
-    "8 GB": {"step_ms": 343.9, "kv_tokens": 163_386},
-}
-
-
-def offload_plan(key: str, *values: Any) -> str:
-    """The cell on offloading with one column changed."""
-    plan = deepcopy(PLAN)
-    for setting, value in zip(plan, values, strict=True):
-        plan[setting][key] = value
-    return f"offload_plan = {plan!r}"
+def tiers(**changed: float) -> str:
+    """The cell on tiers; `changed` by entry."""
+    numbers = {
+        "kv_MB": 660.7,
+        "fetch_ms": 12.2,
+        "break_even_GB_per_s": 7.35,
+        "tokens_for_4_GB": 24_414,
+    }
+    return f"tiers = {numbers | changed!r}"
 
 
 FOUR_SETTINGS = [
@@ -151,22 +147,29 @@ TOKENS_FOUND = [
     ("up to the token", (_EDITED,), tokens_found(368, 0, 368, 104)),
     ("the edited block too", (_EDITED,), tokens_found(368, 0, 368, 112)),
 ]
-OFFLOAD_PLAN = [
-    ("overlapping", (_LINK,), offload_plan("step_ms", 33.2, 160.0, 320.0)),
-    ("from both", (_LINK,), offload_plan("step_ms", 33.2, 193.2, 353.2)),
-    ("seconds", (_LINK,), offload_plan("step_ms", 0.0332, 0.1885, 0.3439)),
-    ("no difference", (_LINK,), offload_plan("step_ms", 33.2, 33.2, 33.2)),
-    ("no more room", (_ROOM,), offload_plan("kv_tokens", *[114_558] * 3)),
-    ("less room", (_ROOM,), offload_plan("kv_tokens", 114_558, 90_144, 65_729)),
-    ("one layer's tokens", (_ROOM,), offload_plan("kv_tokens", 4_582_320, 5_558_880, 6_535_440)),
-    ("the box", (_ROOM,), offload_plan("kv_tokens", 112_691, 137_105, 161_519)),
+TIERS = [
+    ("bytes", (_FETCH,), tiers(kv_MB=660_717_568)),
+    ("MiB", (_FETCH,), tiers(kv_MB=630.1)),
+    ("gigabytes", (_FETCH,), tiers(kv_MB=0.6607)),
+    ("one layer", (_FETCH,), tiers(kv_MB=23.6)),
+    ("keys alone", (_FETCH,), tiers(kv_MB=330.4)),
+    ("seconds", (_FETCH,), tiers(fetch_ms=0.0122)),
+    ("another link", (_FETCH,), tiers(fetch_ms=26.4)),
+    ("bytes per second", (_EVEN,), tiers(break_even_GB_per_s=7.35e9)),
+    ("megabytes per second", (_EVEN,), tiers(break_even_GB_per_s=7350)),
+    ("the link", (_EVEN,), tiers(break_even_GB_per_s=54)),
+    ("by the floor", (_EVEN,), tiers(break_even_GB_per_s=17.1)),
+    ("tokens of one layer", (_ROOM,), tiers(tokens_for_4_GB=976_562)),
+    ("keys without values", (_ROOM,), tiers(tokens_for_4_GB=48_828)),
+    ("GiB", (_ROOM,), tiers(tokens_for_4_GB=26_214)),
 ]
+
 
 MUTANTS = {
     "four_settings": FOUR_SETTINGS,
     "speed_up": SPEED_UP,
     "tokens_found": TOKENS_FOUND,
-    "offload_plan": OFFLOAD_PLAN,
+    "tiers": TIERS,
 }
 
 
@@ -210,23 +213,17 @@ for _name, _each in _ids.items():
     _n = _same.index(False) if False in _same else len(_same)
     tokens_found[_name] = min(_n, len(_each) - 1) // 16 * 16""",
     },
-    "offload_plan": {
-        "as in the key": f"offload_plan = {PLAN!r}",
-        "rounded to three digits": """offload_plan = {
-    "nothing": dict(step_ms=33.2, kv_tokens=115_000),
-    "4 GB": dict(step_ms=188, kv_tokens=139_000),
-    "8 GB": dict(step_ms=344, kv_tokens=163_000),
-}""",
-        "computed": """from labkit.models.facts import vram_readings
-
-_shape = kit.ModelShape.of("Qwen/Qwen3-14B")
-_moved = ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)
-offload_plan = {
-    name: {
-        "step_ms": 1e3 * offload_step_s(_moved, n, Roofline.of("L40S").bandwidth, 25e9),
-        "kv_tokens": (vram_readings("L40S")["driver"][0] - 2 * _shape.n_params + n) // 163_840,
-    }
-    for name, n in (("nothing", 0), ("4 GB", 4 * 10**9), ("8 GB", 8 * 10**9))
-}""",
+    "tiers": {
+        "as in the key": tiers(),
+        "computed": """_bytes = 5761 * kit.kv_bytes_per_token(
+    kit.ModelShape.of("meta-llama/Llama-3.2-3B-Instruct")
+)
+tiers = dict(
+    kv_MB=_bytes / 1e6,
+    fetch_ms=_bytes / 54e6,
+    break_even_GB_per_s=_bytes / RECORDS["cache-h100"].of("multi_turn")[0].time_s / 1e9,
+    tokens_for_4_GB=4 * 10**9 // kit.kv_bytes_per_token(kit.ModelShape.of("Qwen/Qwen3-14B")),
+)""",
+        "rounded": tiers(kv_MB=661, fetch_ms=12.2, break_even_GB_per_s=7.4, tokens_for_4_GB=24_400),
     },
 }

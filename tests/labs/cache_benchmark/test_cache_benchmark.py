@@ -1,4 +1,4 @@
-"""Costs over passes, predicted times, slopes, block hashes and offload, against closed forms."""
+"""Costs over passes, predicted times, slopes, block hashes and fetching, against closed forms."""
 
 import pytest
 from hypothesis import given
@@ -100,14 +100,17 @@ def test_hashes_are_equal_exactly_where_all_tokens_before_are(tokens, others, bl
         assert (one == two) == (tokens[:end] == others[:end])
 
 
-def test_offloading_costs_the_link_and_overlapping_hides_the_rest():
-    assert lab.offload_step_s(30e9, 0, 1e12, 25e9) == pytest.approx(0.030)
-    assert lab.offload_step_s(30e9, 5e9, 1e12, 25e9) == pytest.approx(0.025 + 0.2)
-    assert lab.offload_step_s(30e9, 5e9, 1e12, 25e9, overlap=True) == pytest.approx(0.2)
-    assert lab.offload_step_s(30e9, 1e8, 1e12, 25e9, overlap=True) == pytest.approx(0.0299)
-    for wrong in (-1, 31e9):
-        with pytest.raises(ValueError, match="cannot offload"):
-            lab.offload_step_s(30e9, wrong, 1e12, 25e9)
+def test_to_fetch_grows_with_the_bytes_and_to_recompute_faster_than_the_tokens():
+    machine = Roofline.of("H100-SXM")
+    (fetch_s, pass_s), (fetch_two_s, pass_two_s) = (
+        lab.fetch_and_recompute_s(machine, WORK, n, 7e9, 2.0) for n in (8000, 16_000)
+    )
+    assert fetch_two_s == pytest.approx(2 * fetch_s)
+    assert pass_two_s > 2 * pass_s == 4 * pass_floor(machine, WORK, 8000).seconds
+    assert fetch_s == pytest.approx(8000 * kv_bytes_per_token(WORK.shape) / 7e9)
+    for wrong in ((0, 7e9), (5, 0.0), (5, -1.0)):
+        with pytest.raises(ValueError, match="at least 1 token and a bandwidth above 0"):
+            lab.fetch_and_recompute_s(machine, WORK, *wrong)
 
 
 def test_a_mean_of_ratios_is_called_by_its_name():

@@ -10,11 +10,10 @@ from labkit.labs.cache_benchmark.checks.cached import CacheCase
 from labkit.labs.cache_benchmark.checks.evicted import LifeCase
 from labkit.labs.cache_benchmark.checks.hashes import HashCase
 from labkit.labs.cache_benchmark.checks.leaving import LeavingCase
-from labkit.labs.cache_benchmark.checks.offload import OffloadCase
 from labkit.labs.cache_benchmark.checks.times import MachineSpec, TimeCase
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
-ANSWERS = ("four_settings", "speed_up", "tokens_found", "offload_plan")
+ANSWERS = ("four_settings", "speed_up", "tokens_found", "tiers")
 MODELS = ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-4B", "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it")
 UNWINDOWED = MODELS[:3]
 Calls = dict[str, list[Call]]
@@ -30,18 +29,17 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
             *(_short_life(rng, size) for size in (1, 2, rng.randrange(3, 17))),
             *(_long_life(rng, n_blocks) for n_blocks in (rng.randrange(3, 7), 9, 14)),
         ],
-        "offload_step_s": [
-            *(_offload(rng, share, 60) for share in (2, 2, 900)),
-            _offload_case(rng.randrange(10**9, 10**11), 0, 1e12, 20e9),
-            _offload_case(2 * 10**9, 2 * 10**9, 1e12, rng.randrange(20, 60) * 1e9),
-        ],
         **{name: [AnswerCase(name, reference)] for name in ANSWERS},
     }
 
 
 def hidden_calls(rng: random.Random) -> dict[str, Calls]:
     """The calls of one run, by function and claim."""
-    return {"generation_passes": _passes(rng), "generation_cost": _costs(rng)}
+    return {
+        "generation_passes": _passes(rng),
+        "generation_cost": _costs(rng),
+        "fetch_and_recompute_s": _fetches(rng),
+    }
 
 
 def _passes(rng: random.Random) -> Calls:
@@ -74,6 +72,24 @@ def _costs(rng: random.Random) -> Calls:
         "without_a_cache_every_pass_is_a_prefill": [without],
         "every_pass_moves_weights_and_cache": [*decoded, prefill, run(True), without],
         "the_width_of_numbers_is_an_argument": [run(True, 4), run(False, 1)],
+    }
+
+
+def _fetches(rng: random.Random) -> Calls:
+    cards, types = ("H100-SXM", "L40S", "A100-SXM-80GB"), ("float16", "float32")
+
+    def run(n_tokens: int, *more: object) -> Call:
+        machine, work = made(Roofline.of, rng.choice(cards)), made(ModelWork.of, rng.choice(MODELS))
+        return call(machine, work, n_tokens, rng.randrange(1, 90) * 1e9, *more)
+
+    factor = 1 + rng.randrange(2, 15) / 10
+    calls = [run(rng.randrange(900, 9000)), run(1, factor), run(rng.randrange(50, 900), factor, 1)]
+    calls += [run(rng.randrange(900, 2000), factor, 4, name) for name in types]
+    no_link = [call(*calls[0].args[:3], bandwidth) for bandwidth in (0.0, -2e9)]
+    return {
+        "a_fetch_brings_the_whole_cache": calls,
+        "recomputing_takes_a_prefill": calls,
+        "no_tokens_and_no_link_are_refused": [run(0), run(-rng.randrange(1, 9)), *no_link],
     }
 
 
@@ -164,19 +180,3 @@ def _long_life(rng: random.Random, n_blocks: int, n_requests: int = 40) -> LifeC
         got = getattr(cache, do)(request_id, prompts[one][:n_tokens])
         found += [got] if do == "find" else []
     return LifeCase(n_blocks, size, tuple(map(tuple, prompts)), tuple(steps), tuple(found))
-
-
-def _offload(rng: random.Random, share: int, link: int) -> OffloadCase:
-    """About 1/share of the bytes are offloaded; with a large share the card takes longer."""
-    moved = rng.randrange(10**9, 10**11)
-    offloaded = rng.randrange(moved // (2 * share), moved // share)
-    bandwidth, link_bandwidth = rng.randrange(500, 3000) * 1e9, rng.randrange(20, link) * 1e9
-    return _offload_case(moved, offloaded, bandwidth, link_bandwidth)
-
-
-def _offload_case(*arguments: float) -> OffloadCase:
-    return OffloadCase(
-        *arguments,
-        reference.offload_step_s(*arguments),
-        reference.offload_step_s(*arguments, overlap=True),
-    )
