@@ -578,31 +578,105 @@ kit.Table(
 # application meet in one replica, which has most hits and an uneven load. Engines weigh both.
 
 # %% [markdown]
+# ### The bill
+#
+# Providers sell cached tokens. A token of a prompt is *fresh*, or *written* into the cache, or
+# *read* from it, and each has its price (`data/prices.json` has dates and sources). What do the
+# prompts of the hour cost, by the place of the time of day?
+
+# %% experiment="bill_by_place"
+rows = []
+for place in lab.PLACES:
+    timed = lab.conversations_and_agents(random.Random(0), time_of_day=place)
+    found = lab.play(timed, [PrefixCache(4000, 16)])
+    bills = [lab.bill_usd(found, price) for price in lab.prompt_prices().values()]
+    rows.append([place, *(f"{usd:.3f}" for usd in bills)])
+kit.Table(
+    ["the time of day stands", *lab.prompt_prices()],
+    rows,
+    "US dollars for all prompts of the hour",
+)
+
+# %% [markdown]
+# ### Question: the time of day in dollars
+#
+# An application sends 1,000 requests. Each has 2,000 tokens of instructions, and 100 tokens that
+# are always different. The time of day is one of these 100. It stands before the instructions or
+# after them. An earlier request has filled the cache, in blocks of 16 tokens. Take the prices of
+# Claude Opus 5, which `lab.prompt_prices()` has. Every token that is not read is written. Answers
+# are not counted.
+#
+# * `"before"` and `"after"`: the dollars of all 1,000 prompts;
+# * `"no_cache"`: the same without caching, where every token is fresh;
+# * `"pays_from_use"`: a text is written once and read in all later uses. At how many uses does this
+#   cost less than fresh tokens, for the first time?
+
+# %% answer="bill" points=0.5
+bill = {
+    "before": 13.125,
+    "after": 1.625,
+    "no_cache": 10.5,
+    "pays_from_use": 2,
+}
+
+# %% [markdown]
+# If nothing is found, a cached prompt costs more than a fresh one.
+#
+# ### The leak
+#
+# A hit makes the time to the first token (TTFT) shorter, and a user can measure it. Somebody has
+# sent our document to the server. An attacker knows the text, but not the name in it. So the
+# attacker sends it with each of four names, and takes the time. In the last column each user has a
+# salt. (vLLM got its salt for this reason: CVE-2025-46570.)
+
+# %% experiment="guessed_names"
+guesses = {row.setting: row for row in lab.experiments.leak(here, **mine)}
+rows = []
+for name in ("Aldo", "Emma", "Nils", "Otto"):
+    both = guesses[name], guesses[f"{name}, salted"]
+    times = (
+        f"{1e3 * row.time_s:.0f}" if row.is_ok else row.outcome for row in both
+    )
+    rows.append([name, *times])
+kit.Table(
+    ["name", "TTFT, ms", "TTFT with salts, ms"],
+    rows,
+    "which name was in the prompt?",
+)
+
+# %% [markdown]
+# The right name has the shortest TTFT. With salts, all four take the same time, because nothing is
+# found. Salts have a price: users with the same instructions no longer share them. A salt for each
+# *tenant*, such as a company, keeps most hits.
+
+# %% experiment="hits_by_salt"
+salts = {
+    "one for all": lambda request: "",
+    "one for each tenant": lambda request: f"tenant {request.tenant}",
+    "one for each session": lambda request: f"session {request.session}",
+}
+rows = []
+for name, salt_of in salts.items():
+    found = lab.play(hour, [PrefixCache(16_000, 16)], salt_of=salt_of)
+    rows.append([name, f"{lab.hit_rate(found):.1%}"])
+kit.Table(["salt", "hit rate"], rows, "one replica, 16,000 blocks, five tenants")
+
+# %% [markdown]
 # ### Written answer: what breaks a cache?
 #
-# Two applications send the same instructions of 2,000 tokens with each request. An earlier request
-# filled the cache, in blocks of 16 tokens. One application writes the time of day, which is always
-# different, before the instructions. The other one writes it after them.
-#
-# 1. How many tokens of the instructions does each application find in the cache?
-# 2. Why must a hash cover everything before its block? What would go wrong otherwise, and would
-#    anybody notice?
+# Why must a hash cover everything before its block? What would go wrong otherwise, and would
+# anybody notice? Write 3 to 5 sentences.
 
-# %% [markdown] written="broken_prefix" points=1
-# *1.* With the time in front, the first block differs in each request. Each hash covers all tokens
-# before it, so all later hashes differ too, and nothing is found. With the time after the
-# instructions, all 125 blocks of 16 tokens are found. Only the last few tokens are computed.
-#
-# *2.* The keys and values of a token depend on all tokens before it. Each key contains its
+# %% [markdown] written="broken_prefix" points=0.5
+# The keys and values of a token depend on all tokens before it. Each key contains its
 # position. From the second layer on, each token has attended to earlier tokens. So the same 16
 # tokens have different keys and values after a different beginning. If the hash covered only the
 # block, the engine would use keys of one text in another text. It would not crash, and the answers
 # would be fluent but sometimes wrong. Only a comparison with an uncached run, token by token, would
 # show it.
 #
-# *Marking (1 point):*
+# *Marking (0.5 points):*
 #
-# * *0.25 for each application: nothing found; all 2,000 tokens (125 blocks) found.*
 # * *0.25 if keys and values depend on the tokens before.*
 # * *0.25 for the consequence: wrong text without a crash, which is hard to notice.*
 

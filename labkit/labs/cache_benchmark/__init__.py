@@ -7,8 +7,8 @@ __all__, __getattr__, __dir__ = offer(
     {
         "labkit.labs.cache_benchmark.": "experiments figures widget",
         "labkit.labs.cache_benchmark.prompts": "edited_prompts",
-        "labkit.labs.cache_benchmark.traces": "PLACES ROUTES busiest_share "
-        "conversations_and_agents hit_rate play",
+        "labkit.labs.cache_benchmark.traces": "PLACES ROUTES bill_usd busiest_share "
+        "conversations_and_agents hit_rate play prompt_prices",
         "labkit.labs.cache_benchmark.records": "curve predicted_curve settings_of slopes",
     },
 )

@@ -8,11 +8,12 @@ own choice (`data/traffic.json`). Tokens are drawn at random: only where they ar
 import heapq
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from labkit.models.facts import prices
 from labkit.models.traffic import by_shares, fitted
 
 PLACES = ("nowhere", "before the instructions", "after the instructions", "at the end")
@@ -167,3 +168,23 @@ def busiest_share(found: Sequence[Found]) -> float:
     for one in found:
         computed[one.replica] += one.request.n_prompt - one.n_found
     return max(computed.values()) / computed.total() if computed.total() else 0.0
+
+
+def prompt_prices() -> dict[str, dict]:
+    """US dollars per million tokens of a prompt, by model: "fresh", "written" and "read"."""
+    table = prices()["prompt_caching"]
+    return {name: table[name] for name in table if name != "what"}
+
+
+def bill_usd(found: Sequence[Found], price: Mapping[str, float], block_size: int = 16) -> float:
+    """What all prompts cost: tokens that were found are read, other full blocks are written.
+
+    The tokens after the last full block are fresh. Answers are not counted.
+    """
+    usd = 0.0
+    for one in found:
+        n_fresh = one.request.n_prompt % block_size
+        n_written = one.request.n_prompt - n_fresh - one.n_found
+        counts = {"fresh": n_fresh, "written": n_written, "read": one.n_found}
+        usd += sum(price[kind] * n for kind, n in counts.items()) / 1e6
+    return usd

@@ -11,6 +11,8 @@ _THREE = "hits_of_the_three_runs_are_those_counted"
 _EDITED = "the_edited_block_and_all_after_it_are_lost"
 _FETCH = "the_fetch_is_bytes_over_the_link"
 _EVEN = "at_break_even_both_take_as_long"
+_DOLLARS = "dollars_follow_from_what_is_found"
+_PAYS = "caching_pays_from_its_first_saving_use"
 _ROOM = "room_grows_by_what_is_offloaded"
 
 
@@ -147,6 +149,26 @@ TOKENS_FOUND = [
     ("up to the token", (_EDITED,), tokens_found(368, 0, 368, 104)),
     ("the edited block too", (_EDITED,), tokens_found(368, 0, 368, 112)),
 ]
+
+
+def bill(**changed: float) -> str:
+    """The cell on the bill; `changed` by entry."""
+    numbers = {"before": 13.125, "after": 1.625, "no_cache": 10.5, "pays_from_use": 2}
+    return f"bill = {numbers | changed!r}"
+
+
+BILL = [
+    ("all is found", (_DOLLARS,), bill(before=1.625)),
+    ("before is fresh", (_DOLLARS,), bill(before=10.5)),
+    ("nothing is found", (_DOLLARS,), bill(after=13.125)),
+    ("what is new is free", (_DOLLARS,), bill(after=1.0)),
+    ("written without a cache", (_DOLLARS,), bill(no_cache=13.125)),
+    ("one request", (_DOLLARS,), bill(before=0.013125, after=0.001625, no_cache=0.0105)),
+    ("cents", (_DOLLARS,), bill(before=1312.5, after=162.5, no_cache=1050)),
+    ("not per million", (_DOLLARS,), bill(no_cache=10_500.0)),
+    ("the first use", (_PAYS,), bill(pays_from_use=1)),
+    ("the third use", (_PAYS,), bill(pays_from_use=3)),
+]
 TIERS = [
     ("bytes", (_FETCH,), tiers(kv_MB=660_717_568)),
     ("MiB", (_FETCH,), tiers(kv_MB=630.1)),
@@ -170,6 +192,7 @@ MUTANTS = {
     "speed_up": SPEED_UP,
     "tokens_found": TOKENS_FOUND,
     "tiers": TIERS,
+    "bill": BILL,
 }
 
 
@@ -225,5 +248,16 @@ tiers = dict(
     tokens_for_4_GB=4 * 10**9 // kit.kv_bytes_per_token(kit.ModelShape.of("Qwen/Qwen3-14B")),
 )""",
         "rounded": tiers(kv_MB=661, fetch_ms=12.2, break_even_GB_per_s=7.4, tokens_for_4_GB=24_400),
+    },
+    "bill": {
+        "as in the key": bill(),
+        "rounded": bill(before=13.13, after=1.63),
+        "computed": """_price = lab.prompt_prices()["Claude Opus 5"]
+bill = {
+    "before": 2100 * 1000 * _price["written"] / 1e6,
+    "after": (2000 * _price["read"] + 100 * _price["written"]) * 1000 / 1e6,
+    "no_cache": 2.1 * _price["fresh"],
+    "pays_from_use": 2,
+}""",
     },
 }

@@ -15,6 +15,7 @@ from labkit.labs.cache_benchmark.experiments import (
     PAST_BUDGET,
     cache_or_not,
     invalidation,
+    leak,
     multi_turn,
     offload,
 )
@@ -40,6 +41,7 @@ SMALL = replace(
     n_repeats=2,
 )
 HERE = Provenance.here(SMALL, "a test")
+TO_BE_RECORDED = {"leak", "pass_by_length"}  # by the next record of a machine
 
 
 def test_each_setting_has_a_short_pass_and_two_curves():
@@ -144,6 +146,15 @@ def test_rounds_and_edits_count_what_is_computed():
     assert edits == {"first": 0, "same": 368, "space before": 0, "space after": 368, "one name": 96}
 
 
+def test_the_right_guess_alone_is_found_and_no_guess_with_salts():
+    rows = {row.setting: row for row in leak(SMALL)}
+    found = {name: row.counts["saved_tokens"] for name, row in rows.items()}
+    assert all(row.is_ok for row in rows.values())
+    assert found["Aldo"] > 2 * found["Emma"] == 2 * found["Nils"] == 2 * found["Otto"] > 0
+    assert not any(n for name, n in found.items() if name.endswith("salted"))
+    assert len(found) == 8
+
+
 def test_offloading_says_what_it_brings_over():
     rows = list(offload(SMALL, n_steps=2))
     assert [row.setting for row in rows] == ["none", "half", "all"]
@@ -185,7 +196,8 @@ def test_a_bench_fills_its_record(tmp_path, capsys):
 def test_recorded_results_hold_every_experiment_and_setting(name):
     record = recorded_results("cache-*.jsonl")[name]
     assert settings_of(record) == list(cache_experiments.SETTINGS)
-    assert {row.experiment for row in record.rows} >= {*EXPERIMENTS, "one_token_pass", "roofline"}
+    recorded = {*EXPERIMENTS, "one_token_pass", "roofline"} - TO_BE_RECORDED
+    assert {row.experiment for row in record.rows} >= recorded
     assert refusals(record) == []
     for setting in settings_of(record):
         lengths, _ = curve(record, setting, True)

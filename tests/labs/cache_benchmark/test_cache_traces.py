@@ -80,3 +80,22 @@ def test_expected_counts_of_long_lives_are_those_of_the_reference(seed):
         calls = [getattr(cache, do)(i, case.prompts[one][:n]) for do, i, one, n in case.steps]
         assert [got for got in calls if got is not None] == list(case.found)
     assert len(lives) == 4
+
+
+def test_a_bill_counts_each_token_of_a_prompt_once():
+    found, flat = (
+        traces.play(small(), [PrefixCache(5000, 16)]),
+        dict.fromkeys(("fresh", "written", "read"), 3.0),
+    )
+    n_tokens = sum(one.request.n_prompt for one in found)
+    assert traces.bill_usd(found, flat) == pytest.approx(3e-6 * n_tokens)
+    n_read = traces.bill_usd(found, {"fresh": 0, "written": 0, "read": 1e6})
+    assert n_read == pytest.approx(traces.hit_rate(found) * n_tokens)
+
+
+def test_a_cache_that_finds_nothing_costs_more_than_none_where_writing_does():
+    before = traces.play(small(time_of_day=traces.PLACES[1]), [PrefixCache(5000, 16)])
+    end = traces.play(small(time_of_day=traces.PLACES[3]), [PrefixCache(5000, 16)])
+    for price in traces.prompt_prices().values():
+        fresh = 1e-6 * price["fresh"] * sum(one.request.n_prompt for one in before)
+        assert traces.bill_usd(end, price) < fresh <= traces.bill_usd(before, price) * 1.0001
