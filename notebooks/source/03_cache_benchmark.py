@@ -24,7 +24,7 @@
 # enough. Cells with `TODO` are yours. The check below each runs a few visible tests. After you hand
 # in, the grader runs it on hidden tests.
 #
-# **Time:** 4 to 5 hours, best on two days: sections 1 to 4, then 5 to 8. {points}:
+# **Time:** 4 hours, best on two days: sections 1 to 4, then 5 to 8. {points}:
 #
 # {points by section}
 #
@@ -144,11 +144,10 @@ kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 #
 # A limit is `"launch"`, `"memory"` or `"compute"`.
 #
-# The three values of `"leaves_launch_floor_at"` are predictions. The short curves of the H100's
-# record end at 519 tokens, so they do not reach these lengths. Section 4 shows what the record can
-# confirm.
+# The three values of `"leaves_launch_floor_at"` are predictions. Section 4 confronts such a
+# prediction with measured passes.
 
-# %% answer="four_settings" points=1
+# %% answer="four_settings" points=0.5
 four_settings = {
     "baseline": {  # meta-llama/Llama-3.1-8B, at 512 tokens
         "kv_bytes_per_token": 131_072,
@@ -261,15 +260,61 @@ kit.Table(
 # *with* one. The cache saves no time while launching takes the longest. It even costs some,
 # because storing the keys and values takes launches too.
 #
-# **The predicted lengths.** Section 3 predicts where the two curves separate. The record tests this
-# only at two places. The short curves end at 519 tokens: there both should still be equal. The
-# curves of the long prompt begin at 32,000 tokens: there they should differ.
-#
 # Compare the other two models as well. On the H100 the time of the smaller model follows
 # its layers: 10 to 12 ms per token for 16 layers, and 22 to 27 ms for 32. It does not follow the
 # parameters, which are six times fewer. The older model has as many layers as the baseline, so its
 # curves are nearly the same. Its cache is four times as large, because each query head has its own
 # KV head. This shows only when reading the cache takes longer than launching.
+#
+# ### One pass, by its length
+#
+# Section 3 predicts at which length a pass takes longer than its launch. Single passes test this.
+# The next cell measures passes over 1, 2, 4, ... tokens on this machine, and one at the length that
+# your function predicts. The table shows them for each record. `lab.passes(record)` gives the first
+# two columns. A record without such passes gives them by its curve: a further token without a cache
+# takes one pass.
+
+# %% experiment="passes_here"
+up_to = 4096 if here.device == "cuda" else 512
+expected = lab.predicted_crossing(records["here"], leaves_launch_floor_at)
+also = [expected] if expected else []
+for row in lab.experiments.pass_by_length(
+    here, also=also, longest=up_to, is_done=recorder.is_done
+):
+    recorder.save(row)
+records["here"] = recorder.record()
+rows = lab.rows_of_passes(records)
+kit.Table(["record", "tokens", "pass, ms", "floor, ms", "launch, ms"], rows)
+
+# %% [markdown]
+# ### Question: predicted and measured
+#
+# Choose one record of `RECORDS`. Its machine is `kit.roofline_of(record)`, its launch time is
+# `lab.launch_s(record, "baseline")`, and its type of numbers is `record.provenance.dtype`. The
+# baseline of `cache-cpu` is `tiny-target`, that of `cache-h100` is `meta-llama/Llama-3.1-8B`.
+#
+# * `"predicted"`: the length that `leaves_launch_floor_at` gives, with `n_context` = 8,192;
+# * `"measured"`: the first length of `lab.passes(record)` whose pass takes more than 1.5 times the
+#   launch time. Enter `None` if no pass does;
+# * `"factor"`: the time of the longest pass, divided by its floor (of its whole number of tokens);
+# * `"with_factor"`: the predicted length, if every floor is longer by this factor. A pass then
+#   takes longer than its launch when its floor is above the launch time divided by the factor.
+
+# %% answer="crossing" points=0.5
+crossing = {
+    "record": "cache-cpu",
+    "predicted": 25,
+    "measured": 9.5,
+    "factor": 1.34,
+    "with_factor": 19,
+}
+
+# %% [markdown]
+# The measured length is shorter than the predicted one, for two reasons. A real pass takes longer
+# than its floor, which is the factor. And on a CPU nothing overlaps: one processor launches and
+# computes, so both times add up. On a GPU the launches run beside the computing, and lab 2 found
+# that each operation takes its own launch. If a pass is limited by launching, its factor says
+# nothing about the floor.
 #
 # ### Slopes
 #
@@ -329,8 +374,8 @@ speed_up = {
 #    on the H100? Why?
 # 2. **Long prompt:** compare with the baseline, and explain.
 # 3. **Prediction:** find the ratio in the table of ratios that is furthest from 1. Give it, and one
-#    possible reason. Then take the length at which you predicted that the curves of the baseline
-#    separate. Between which two measured lengths of the H100's record does it lie?
+#    possible reason. Then compare the predicted with the measured length in your answer `crossing`.
+#    What explains the difference?
 
 # %% [markdown] written="four_curves" points=1
 # *1.* Each new token is one pass. With a cache, each pass but the first is fed one token, so the
@@ -350,9 +395,10 @@ speed_up = {
 # {measured:cache-cpu cache_or_not setting=smaller n_new=512 use_cache=False | s .2f} s
 # without a cache. My prediction is
 # 0.22 s, a ratio of 2.4. The floors assume peak FLOP/s and that each number moves once. Operations
-# on tensors this narrow reach less, and they write intermediate results to memory. The H100's
-# curves are nearly equal at 519 tokens and differ at 32,000. So the record puts the separation
-# between these two. The predicted 1,650 tokens fit, but no run was that long.
+# on tensors this narrow reach less, and they write intermediate results to memory. In the
+# record `cache-cpu` I predicted 25 tokens, and passes are longer from 9.5 tokens on. A pass takes
+# 1.34 times its floor, which gives 19 tokens. The rest is the launch: one processor launches and
+# computes, so both times add up.
 #
 # *Marking (1 point):*
 #
@@ -360,7 +406,7 @@ speed_up = {
 # * *0.25 for the long prompt: a comparison with a number, and the limit that explains it.*
 # * *0.4 for the prediction: 0.2 for a ratio from the student's own table, 0.2 for a reason that
 #   fits it.*
-# * *0.1 for the two measured lengths around the separation: 519 and 32,000 tokens.*
+# * *0.1 for the difference of the two lengths: the factor, or times that add up.*
 
 # %% [markdown]
 # ## 5. Keeping the cache: blocks and hashes
@@ -788,7 +834,8 @@ else:
 # The document is computed once, and each further question costs about 27 tokens instead of 440.
 # Within one request, a KV cache divides the FLOPs by more than a hundred, but saves time only if
 # computing takes the longest. Between requests, a prefix cache saves the prefill. Both work because
-# keys and values depend only on earlier tokens.
+# keys and values depend only on earlier tokens. Your own cache found most tokens of an hour
+# of requests within its budget. With salts, no user finds the blocks of another.
 #
 # **Read next**
 #

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from labkit import zoo
 from labkit.labs.cache_benchmark.offload import copy_bandwidth, offloaded
+from labkit.labs.cache_benchmark.passes import measure_passes, pass_by_length
 from labkit.labs.cache_benchmark.prompts import SHORT_PROMPT
 from labkit.labs.cache_benchmark.reused import invalidation, leak, multi_turn
 from labkit.labs.cache_benchmark.runs import times_at, tokenize
@@ -35,6 +36,15 @@ from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
 from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import long_prompt
 
+__all__ = [  # for the notebook, which reads them as lab.experiments
+    "EXPERIMENTS",
+    "cache_or_not",
+    "invalidation",
+    "leak",
+    "multi_turn",
+    "offload",
+    "pass_by_length",
+]
 SETTINGS = {  # of the experiment with and without a cache: role, and whether the prompt is long
     "baseline": ("cache-baseline", False),
     "long prompt": ("cache-baseline", True),
@@ -226,6 +236,7 @@ def _curves(bench: Bench) -> None:
 
 EXPERIMENTS: dict[str, Callable[[Bench], None]] = {  # by the name that `labkit measure` takes
     "cache_or_not": _curves,
+    "pass_by_length": measure_passes,
     "multi_turn": methodcaller("fill", multi_turn),
     "invalidation": methodcaller("fill", invalidation),
     "leak": methodcaller("fill", leak),

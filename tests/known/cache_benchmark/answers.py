@@ -13,6 +13,9 @@ _FETCH = "the_fetch_is_bytes_over_the_link"
 _EVEN = "at_break_even_both_take_as_long"
 _DOLLARS = "dollars_follow_from_what_is_found"
 _PAYS = "caching_pays_from_its_first_saving_use"
+_PREDICTED = "the_prediction_is_that_of_the_record"
+_MEASURED = "the_measured_length_is_the_first_longer_one"
+_FACTOR = "a_factor_on_the_floor_moves_the_prediction"
 _ROOM = "room_grows_by_what_is_offloaded"
 
 
@@ -169,6 +172,30 @@ BILL = [
     ("the first use", (_PAYS,), bill(pays_from_use=1)),
     ("the third use", (_PAYS,), bill(pays_from_use=3)),
 ]
+
+
+def crossing(**changed: Any) -> str:
+    """The cell on the crossing; `changed` by entry."""
+    numbers = {
+        "record": "cache-cpu",
+        "predicted": 25,
+        "measured": 9.5,
+        "factor": 1.34,
+        "with_factor": 19,
+    }
+    return f"crossing = {numbers | changed!r}"
+
+
+CROSSING = [
+    ("for the H100", (_PREDICTED,), crossing(predicted=1166)),
+    ("where it was measured", (_PREDICTED,), crossing(predicted=9.5)),
+    ("the longest", (_MEASURED,), crossing(measured=390.5)),
+    ("one token", (_MEASURED,), crossing(measured=1)),
+    ("none", (_MEASURED,), crossing(measured=None)),
+    ("upside down", (_FACTOR,), crossing(factor=0.748)),
+    ("without the factor", (_FACTOR,), crossing(with_factor=25)),
+    ("longer by the factor", (_FACTOR,), crossing(with_factor=34)),
+]
 TIERS = [
     ("bytes", (_FETCH,), tiers(kv_MB=660_717_568)),
     ("MiB", (_FETCH,), tiers(kv_MB=630.1)),
@@ -191,6 +218,7 @@ MUTANTS = {
     "four_settings": FOUR_SETTINGS,
     "speed_up": SPEED_UP,
     "tokens_found": TOKENS_FOUND,
+    "crossing": CROSSING,
     "tiers": TIERS,
     "bill": BILL,
 }
@@ -235,6 +263,24 @@ for _name, _each in _ids.items():
     _same = [a == b for a, b in zip(_each, _ids["same"])]
     _n = _same.index(False) if False in _same else len(_same)
     tokens_found[_name] = min(_n, len(_each) - 1) // 16 * 16""",
+    },
+    "crossing": {
+        "as in the key": crossing(),
+        "on the H100": crossing(
+            record="cache-h100", predicted=1166, measured=None, factor=2.9, with_factor=395
+        ),
+        "computed": """_record = RECORDS["cache-cpu"]
+_machine, _work = kit.roofline_of(_record), ModelWork.of("tiny-target")
+_launch, _passes = lab.launch_s(_record, "baseline"), lab.passes(_record)
+_floor = pass_floor(_machine, _work, int(_passes[-1][0]), dtype="float32")
+_factor = _passes[-1][1] / _floor.seconds
+crossing = dict(
+    record="cache-cpu.jsonl",
+    predicted=leaves_launch_floor_at(_machine, _work, _launch, 1000, "float32"),
+    measured=min(n for n, time_s in _passes if time_s > 1.5 * _launch),
+    factor=_factor,
+    with_factor=leaves_launch_floor_at(_machine, _work, _launch / _factor, 1000, "float32"),
+)""",
     },
     "tiers": {
         "as in the key": tiers(),

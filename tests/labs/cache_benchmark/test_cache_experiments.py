@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from labkit import zoo
-from labkit.cache_benchmark import predicted_time_s
+from labkit.cache_benchmark import leaves_launch_floor_at, predicted_time_s
 from labkit.labs.cache_benchmark import experiments as cache_experiments
 from labkit.labs.cache_benchmark import runs as cache_runs
 from labkit.labs.cache_benchmark.experiments import (
@@ -18,10 +18,13 @@ from labkit.labs.cache_benchmark.experiments import (
     leak,
     multi_turn,
     offload,
+    pass_by_length,
 )
+from labkit.labs.cache_benchmark.passes import predicted_crossing, rows_of_passes
 from labkit.labs.cache_benchmark.records import (
     curve,
     launch_s,
+    passes,
     predicted_curve,
     roofline_of,
     settings_of,
@@ -144,6 +147,28 @@ def test_rounds_and_edits_count_what_is_computed():
         assert (row.counts["saved_tokens"] > 0) == (row.use_cache and row.setting != "round 1")
     edits = {row.setting: row.counts["saved_tokens"] for row in invalidation(SMALL)}
     assert edits == {"first": 0, "same": 368, "space before": 0, "space after": 368, "one name": 96}
+
+
+def test_passes_are_measured_by_length_and_where_the_prediction_is():
+    rows = list(pass_by_length(SMALL, also=[7], longest=8))
+    assert [row.n_input for row in rows] == [1, 2, 4, 7, 8]
+    assert all(row.is_ok and row.n_new == 1 and not row.use_cache for row in rows)
+    done = {rows[0].key}
+    again = list(pass_by_length(SMALL, longest=2, is_done=done.__contains__))
+    assert [row.n_input for row in again] == [2]
+    record = Record(HERE, tuple(rows))
+    assert passes(record) == [(row.n_input, row.time_s) for row in rows]
+
+
+def test_without_rows_of_passes_the_slopes_of_the_curve_give_them():
+    record = recorded_results("cache-*.jsonl")["cache-cpu"]
+    lengths, _ = curve(record, "baseline", False)
+    found = passes(record)
+    assert [n for n, _ in found[:2]] == [8.0, 9.5] and len(found) == len(lengths) - 1
+    assert predicted_crossing(record, leaves_launch_floor_at) == 25
+    assert predicted_crossing(replace(record, rows=()), leaves_launch_floor_at) is None
+    assert rows_of_passes({"empty": replace(record, rows=())})[0][1] == "no pass was measured"
+    assert len(rows_of_passes({"cpu": record})) == len(found)
 
 
 def test_the_right_guess_alone_is_found_and_no_guess_with_salts():

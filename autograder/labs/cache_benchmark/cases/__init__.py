@@ -13,7 +13,7 @@ from labkit.labs.cache_benchmark.checks.leaving import LeavingCase
 from labkit.labs.cache_benchmark.checks.times import MachineSpec, TimeCase
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
-ANSWERS = ("four_settings", "speed_up", "tokens_found", "tiers", "bill")
+ANSWERS = ("four_settings", "crossing", "speed_up", "tokens_found", "tiers", "bill")
 MODELS = ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-4B", "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it")
 UNWINDOWED = MODELS[:3]
 Calls = dict[str, list[Call]]
