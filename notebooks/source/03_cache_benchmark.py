@@ -689,8 +689,8 @@ kit.Table(
 )
 
 # %% [markdown]
-# The right name has the shortest TTFT. With salts, all four take the same time, because nothing is
-# found. Salts have a price: users with the same instructions no longer share them. A salt for each
+# The right name has the shortest TTFT. With salts nothing is found, so the times say nothing about
+# the name. Salts have a price: users with the same instructions no longer share them. A salt for each
 # *tenant*, such as a company, keeps most hits.
 
 # %% experiment="hits_by_salt"
