@@ -33,7 +33,7 @@ def multi_turn(
     of one new token. n_input is what was computed; counts hold the prompt's tokens, those saved
     and those computed. Every answer is part of the next prompt.
     """
-    n_characters = n_characters or (24_000 if profile.device == "cuda" else SHORT_DOCUMENT)
+    n_characters = n_characters or _long_enough(profile)
     name, n_runs = profile.roles["instruct"], profile.n_warmup + profile.n_repeats
 
     def conversation(model: zoo.LoadedModel, use_cache: bool) -> list[Answer]:
@@ -105,7 +105,7 @@ def invalidation(
 def leak(
     profile: MachineProfile,
     *,
-    n_characters: int = SHORT_DOCUMENT,
+    n_characters: int | None = None,
     block_hashes: Callable[..., Sequence] = cache_benchmark.block_hashes,
     prefix_cache: Callable[..., Any] = cache_benchmark.PrefixCache,
     is_done: IsDone = lambda key: False,
@@ -115,6 +115,7 @@ def leak(
     One user sends the document, with the first of `NAMES`. Another one sends it with each name. In
     rows "NAME, salted" every user has a salt. A row's time is that of the guess's prefill.
     """
+    n_characters = n_characters or _long_enough(profile)
     texts = {name: document(n_characters).replace(NAMES[0], name) for name in sorted(NAMES)}
     row = Row("leak", profile.roles["instruct"], 1, 0, 1, True, outcome="-")
     rows = [replace(row, setting=name + more) for more in ("", ", salted") for name in texts]
@@ -134,6 +135,11 @@ def leak(
                 yield row
 
     yield from rows_in_room(rows, measure)
+
+
+def _long_enough(profile: MachineProfile) -> int:
+    """Characters of a document whose prefill takes longer than the launches of one pass."""
+    return 24_000 if profile.device == "cuda" else SHORT_DOCUMENT
 
 
 def _answered(row: Row, answers: Sequence[Answer]) -> Row:
