@@ -70,12 +70,14 @@ def predicted_curve(
 def passes(record: Record) -> list[tuple[float, float]]:
     """Tokens and seconds of single passes of the baseline without a cache, shortest first.
 
-    The rows of `pass_by_length` if the record has some. If not, the slopes of the curve without a
-    cache: between two lengths, each further token takes a pass over about their mean.
+    The pass over one token and the rows of `pass_by_length`, if the record has some. If not, the
+    slopes of the curve without a cache: between two lengths, each further token takes a pass over
+    about their mean.
     """
     rows = [row for row in record.of("pass_by_length") if row.time_s is not None]
     if rows:
-        return sorted((row.n_input, row.time_s) for row in rows)
+        longer = sorted((row.n_input, row.time_s) for row in rows)
+        return [(1, launch_s(record, "baseline")), *longer]
     lengths, times_s = curve(record, "baseline", False)
     n_prompt = first_row(record, "baseline").n_input
     means = [n_prompt + (n + n_long - 1) / 2 for n, n_long in pairwise(lengths)]
