@@ -316,6 +316,10 @@ crossing = {
 # that each operation takes its own launch. If a pass is limited by launching, its factor says
 # nothing about the floor.
 #
+# On the H100 the passes were measured on another day than the pass over one token, and launching
+# took 18 ms then, not 22. At the predicted 1,166 tokens the floor is 22 ms, and the pass took
+# {measured:cache-h100 pass_by_length n_input=1166 | ms .0f} ms.
+#
 # ### Slopes
 #
 # How much faster is a generation with a cache? Take the baseline of the record `cache-cpu`. At each
@@ -689,8 +693,13 @@ kit.Table(
 )
 
 # %% [markdown]
-# The right name has the shortest TTFT. With salts nothing is found, so the times say nothing about
-# the name. Salts have a price: users with the same instructions no longer share them. A salt for each
+# The right name has the shortest TTFT. On the H100, with a document of 5,747 tokens, it is
+# {measured:cache-h100 leak setting=Aldo | ms .0f} ms. A wrong name takes
+# {measured:cache-h100 leak setting=Emma | ms .0f} ms. With salts nothing is found, so the times say
+# nothing about the name. They are {measured:cache-h100 leak setting=Emma,_salted | ms .0f} ms there,
+# less than for the wrong name: PyTorch's fastest attention needs a prefill without cached tokens.
+#
+# Salts have a price: users with the same instructions no longer share them. A salt for each
 # *tenant*, such as a company, keeps most hits.
 
 # %% experiment="hits_by_salt"
