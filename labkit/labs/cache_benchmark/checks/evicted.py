@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, expect_number, number_in
+from labkit.checks.compare import expect_equal, expect_number, list_in, number_in
 from labkit.checks.core import Wrong
 from labkit.checks.forms import HeldObject
 from labkit.labs.cache_benchmark.checks.cached import (
@@ -135,7 +136,7 @@ def _expect_full_of_running(
 def has_says_which_blocks_are_kept(student: Student, case: CacheCase) -> None:
     """`has` is true for the hash of a kept block, and false for all others; it is no use."""
     a, b, c = (case.prompt(i, 1) for i in range(3))
-    (hash_a,), (hash_b,) = (list(student.block_hashes(one, case.block_size)) for one in (a, b))
+    hash_a, hash_b = (_only_hash(student, one, case) for one in (a, b))
     cache = case.build(student, 2)
     got = cache.in_turn(("has", hash_a), *whole(1, a), ("has", hash_a), ("has", hash_b))
     told = [_is_true(got[i]) for i in (0, 3, 4)]
@@ -143,6 +144,12 @@ def has_says_which_blocks_are_kept(student: Student, case: CacheCase) -> None:
     got = cache.in_turn(*whole(2, b), ("has", hash_a), *whole(3, c), ("has", hash_a))
     told = [_is_true(got[i]) for i in (2, 5)]
     expect_equal(told, [True, False], "has(a) before and after its eviction, with a budget of 2")
+
+
+def _only_hash(student: Student, tokens: list[int], case: CacheCase) -> Any:
+    """The hash of a prompt of one block."""
+    got = student.block_hashes(tokens, case.block_size)
+    return list_in(got, "the hashes of one full block", "a list with one hash", 1)[0]
 
 
 def _is_true(got: object) -> bool:
