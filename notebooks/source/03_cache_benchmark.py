@@ -9,8 +9,9 @@
 # %% [markdown]
 # # Lab 3: what the cache saves
 #
-# <!-- picture: Passes of Llama-3.1-8B on an H100. Launching takes the same time for every pass.
-# Computing grows with its tokens. -->
+# <!-- picture: The full blocks of a prompt are found by their hashes. Each hash covers the salt and
+# all blocks before. Found blocks are in use. Of the others, the one that was not used for the
+# longest time is evicted. It can be fetched from a slower memory, or computed again. -->
 #
 # After this lab you can
 #

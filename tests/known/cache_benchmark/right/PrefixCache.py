@@ -198,3 +198,54 @@ class PrefixCache:
             slot.users -= 1
             if not slot.users:
                 self.queue.append(slot)
+
+# %% arrays of NumPy: a row for each block of the budget
+import numpy as np
+
+class PrefixCache:
+    def __init__(self, n_blocks, block_size):
+        if n_blocks < 1 or block_size < 1:
+            raise ValueError("at least one block of at least one token")
+        self.block_size, self.clock, self.running = block_size, 0, {}
+        self.names = np.full(n_blocks, None, dtype=object)
+        self.last_use = np.zeros(n_blocks, dtype=np.int64)
+        self.n_users = np.zeros(n_blocks, dtype=np.int64)
+
+    @property
+    def n_kept(self):
+        return int((self.names != None).sum())
+
+    def _row(self, name):
+        rows = np.flatnonzero([each == name for each in self.names])
+        return int(rows[0]) if len(rows) else None
+
+    def has(self, block_hash):
+        return self._row(block_hash) is not None
+
+    def find(self, request_id, tokens, salt=""):
+        if request_id in self.running:
+            raise ValueError("running")
+        names = block_hashes(tokens, self.block_size, salt)
+        rows = [self._row(name) for name in names[: (len(tokens) - 1) // self.block_size]]
+        rows = rows[: rows.index(None)] if None in rows else rows
+        self.n_users[rows] += 1
+        self.running[request_id] = rows
+        return len(rows) * self.block_size
+
+    def keep(self, request_id, tokens, salt=""):
+        if request_id not in self.running:
+            raise ValueError("not running")
+        self.n_users[self.running.pop(request_id)] -= 1
+        names = block_hashes(tokens, self.block_size, salt)
+        own = {name: self._row(name) for name in names}
+        for i, name in enumerate(names):
+            if own[name] is None:
+                free = self.n_users == 0
+                free[[row for row in own.values() if row is not None]] = False
+                if not free.any():
+                    break
+                rows = np.flatnonzero(free)
+                own[name] = int(rows[np.argmin(self.last_use[rows])])
+                self.names[own[name]] = name
+            self.last_use[own[name]] = self.clock + len(names) - i
+        self.clock += len(names) + 1
