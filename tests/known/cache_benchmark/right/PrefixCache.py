@@ -213,7 +213,7 @@ class PrefixCache:
 
     @property
     def n_kept(self):
-        return int((self.names != None).sum())
+        return sum(name is not None for name in self.names)
 
     def _row(self, name):
         rows = np.flatnonzero([each == name for each in self.names])
