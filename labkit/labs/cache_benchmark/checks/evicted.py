@@ -74,6 +74,24 @@ def the_least_recently_used_block_goes(student: Student, case: CacheCase) -> Non
     left = _left(case, cache, prompts | {"b": longer}, "abcd")
     what = "after a, c, a longer prompt b that begins with a, and d, with a budget of 3"
     _expect_left(left, {"a": 1, "b": 2, "c": 0, "d": 1}, what, "")
+    if case.block_size > 1:  # else, one more token is one more block
+        _expect_used_at_the_end(student, case, prompts)
+
+
+def _expect_used_at_the_end(
+    student: Student, case: CacheCase, prompts: dict[str, list[int]]
+) -> None:
+    """A block counts as used when its request ends, not when it starts."""
+    again, cache = [*prompts["a"], 7], case.build(student, 3)
+    during = [("find", 9, again), *whole(2, prompts["b"]), ("keep", 9, again)]
+    cache.in_turn(
+        *whole(1, prompts["a"]), *during, *whole(3, prompts["c"]), *whole(4, prompts["d"])
+    )
+    left, why = _left(case, cache, prompts, "abcd"), ""
+    if left["b"] and not left["a"]:
+        why = "A block counts as used when its request ends."
+    what = "after a, a and b that run together (a ends last), c and d"
+    _expect_left(left, {"a": 1, "b": 0, "c": 1, "d": 1}, f"{what}, with a budget of 3", why)
 
 
 @_evicted(hint="Evict the last block of a prompt before its first.")

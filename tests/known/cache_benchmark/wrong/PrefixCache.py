@@ -184,7 +184,7 @@ class PrefixCache(PrefixCache):
         super().keep(request_id, tokens, salt)
         del self.has
 
-# fails many_requests_find_what_is_left
+# fails the_least_recently_used_block_goes (many_requests_find_what_is_left)
 
 # %% a block is used when a request finds it, not when it ends
 class PrefixCache(PrefixCache):
