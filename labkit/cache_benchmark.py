@@ -1,16 +1,17 @@
 """What a generation costs with and without a KV cache, and what is saved when prompts share text.
 
 First sums over the passes of a generation: tokens, FLOPs, moved bytes, and the time they predict.
-Then prefix caching: blocks of tokens are named by hashes, so that a prompt that begins like an
-earlier one finds its keys and values again. Last the price of weights that wait in host memory.
+Then prefix caching: blocks of tokens are named by hashes, and kept within a budget, so that a
+prompt that begins like an earlier one finds its keys and values again. Last what it
+takes to fetch keys and values from a slower memory, and to compute them again instead.
 """
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Container, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
+from labkit.models.sizes import kv_bytes_per_token
 
 
 def generation_passes(
@@ -95,22 +96,6 @@ def leaves_launch_floor_at(
     return lengths[n_below] if n_below < len(lengths) else None
 
 
-def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
-    """Seconds per further token, between each length and the next longer one.
-
-    n_new: the lengths; times_s: the time of each, in the same order. The
-    lengths may come in any order. The slopes are sorted from the shortest
-    lengths to the longest. There is one slope fewer than there are lengths.
-    Raises: ValueError if there are fewer than two lengths, if a length
-    occurs twice, or if n_new and times_s differ in size.
-    """
-    if len(n_new) != len(times_s) or len(set(map(int, n_new))) != len(n_new) or len(n_new) < 2:
-        got = f"{len(times_s)} times for the lengths {list(n_new)}"
-        raise ValueError(f"wanted a time for each of at least two different lengths, got {got}")
-    points = sorted(zip(n_new, times_s, strict=True))
-    return [(t_long - t) / (n_long - n) for (n, t), (n_long, t_long) in pairwise(points)]
-
-
 def block_hashes(tokens: Sequence[int], block_size: int, salt: str = "") -> list:
     """One hash for each full block of a prompt, in order.
 
@@ -133,44 +118,114 @@ def block_hashes(tokens: Sequence[int], block_size: int, salt: str = "") -> list
     return hashes
 
 
-def longest_cached_prefix(
-    hashes: Sequence, cached: Container, n_tokens: int, block_size: int
-) -> int:
-    """How many tokens at the front of a prompt need not be computed.
+class PrefixCache:
+    """The blocks of earlier requests, found by their hashes, within a budget.
 
-    hashes: the hashes of the prompt's full blocks, in order. cached: a
-    container of hashes; use only `in`. n_tokens: the tokens of the whole
-    prompt, at least 1. Count whole blocks only, and stop at the first block
-    that is not cached. At least one token must be left to compute, because
-    the first new token needs logits.
+    A request calls `find` with its prompt when it starts, and `keep` when it
+    ends. In between it is running, and the blocks that it found are in use.
+    Several requests can run at the same time. The cache knows the hashes of
+    `block_hashes`. The engine stores the keys and values.
     """
-    n_hits = 0
-    for block_hash in hashes:
-        if block_hash not in cached:
-            break
-        n_hits += 1
-    return min(n_hits, (n_tokens - 1) // block_size) * block_size
+
+    def __init__(self, n_blocks: int, block_size: int) -> None:
+        """An empty cache that keeps at most n_blocks blocks.
+
+        block_size: tokens per block.
+        Raises: ValueError if n_blocks or block_size is below 1.
+        """
+        if min(n_blocks, block_size) < 1:
+            sizes = f"{n_blocks} blocks of {block_size} tokens"
+            raise ValueError(f"wanted at least 1 block of at least 1 token, got {sizes}")
+        self.n_blocks, self.block_size = n_blocks, block_size
+        self.users: dict = {}  # by hash; the least recently used block is the first
+        self.running: dict[int, list] = {}
+
+    @property
+    def n_kept(self) -> int:
+        """How many blocks are kept."""
+        return len(self.users)
+
+    def has(self, block_hash: int | bytes | str) -> bool:
+        """Whether the block with this hash is kept. This is no use of it."""
+        return block_hash in self.users
+
+    def find(self, request_id: int, tokens: Sequence[int], salt: str = "") -> int:
+        """Start a request; how many tokens of its prompt are not computed.
+
+        Count whole blocks from the front, and stop at the first block that is
+        not kept. At least one token must be left to compute, because the
+        first new token needs logits. The prompt has at least 1 token. The
+        blocks that are counted are in use until this request ends.
+        Raises: ValueError if a request with this id is running.
+        """
+        if request_id in self.running:
+            raise ValueError(f"request {request_id} is running already")
+        found = []
+        n_most = (len(tokens) - 1) // self.block_size
+        for block_hash in block_hashes(tokens, self.block_size, salt)[:n_most]:
+            if not self.has(block_hash):
+                break
+            found.append(block_hash)
+            self.users[block_hash] += 1
+        self.running[request_id] = found
+        return len(found) * self.block_size
+
+    def keep(self, request_id: int, tokens: Sequence[int], salt: str = "") -> None:
+        """End a request, and keep the full blocks of its tokens, in order.
+
+        tokens: the prompt and the new tokens. All blocks of these tokens that
+        are kept now count as used. If there is no room for a block, evict the
+        least recently used block. Never evict a block that is in use, or a
+        block of these tokens. If no other block is left, keep no more blocks
+        of these tokens. Of blocks that the same call used, evict the last
+        first: without its beginning, a block cannot be found.
+        Raises: ValueError if no request with this id is running.
+        """
+        if request_id not in self.running:
+            raise ValueError(f"request {request_id} is not running")
+        for block_hash in self.running.pop(request_id):
+            self.users[block_hash] -= 1
+        hashes = block_hashes(tokens, self.block_size, salt)
+        own, n_own = set(hashes), 0
+        for block_hash in hashes:
+            if not (self.has(block_hash) or self._has_room(own)):
+                break
+            self.users.setdefault(block_hash, 0)
+            n_own += 1
+        for block_hash in reversed(hashes[:n_own]):
+            self.users[block_hash] = self.users.pop(block_hash)
+
+    def _has_room(self, own: set) -> bool:
+        """Whether one more block fits, if need be after the eviction of one."""
+        if self.n_kept < self.n_blocks:
+            return True
+        evicted = next((one for one, n in self.users.items() if not n and one not in own), None)
+        if evicted is not None:
+            del self.users[evicted]
+        return evicted is not None
 
 
-def offload_step_s(
-    moved_bytes: float,
-    offloaded_bytes: float,
-    bandwidth: float,
+def fetch_and_recompute_s(
+    machine: Roofline,
+    work: ModelWork,
+    n_tokens: int,
     link_bandwidth: float,
-    overlap: bool = False,
-) -> float:
-    """Seconds of a decode step with a part of its bytes in host memory.
+    factor: float = 1.0,
+    width: int = 2,
+    dtype: str = "float16",
+) -> tuple[float, float]:
+    """Seconds to fetch the KV cache of a prompt, and seconds to recompute it.
 
-    The step takes as long as its transfers. It moves moved_bytes. Of these,
-    offloaded_bytes come over the link from the host, at link_bandwidth. The
-    others come from the GPU's own memory, at bandwidth. Both bandwidths are
-    in bytes per second. With overlap, both transfers run at the same time.
-    Without overlap, they follow each other.
-    Raises: ValueError if offloaded_bytes is negative, or more than
-    moved_bytes.
+    To fetch: the keys and values of n_tokens tokens, in all layers, come over
+    a link with link_bandwidth bytes per second. `kv_bytes_per_token` counts
+    the bytes of one token, for `work.shape` and width bytes per number. To
+    recompute: one pass is fed n_tokens. It takes factor times its floor
+    (`pass_floor`, its field `seconds`, for the given dtype).
+    Raises: ValueError if n_tokens is below 1, or link_bandwidth is not above
+    0.
     """
-    if not 0 <= offloaded_bytes <= moved_bytes:
-        raise ValueError(f"cannot offload {offloaded_bytes:,} of {moved_bytes:,} moved bytes")
-    resident_s = (moved_bytes - offloaded_bytes) / bandwidth
-    link_s = offloaded_bytes / link_bandwidth
-    return max(resident_s, link_s) if overlap else resident_s + link_s
+    if n_tokens < 1 or not link_bandwidth > 0:
+        got = f"{n_tokens} tokens at {link_bandwidth} bytes per second"
+        raise ValueError(f"wanted at least 1 token and a bandwidth above 0, got {got}")
+    fetch_s = n_tokens * kv_bytes_per_token(work.shape, width) / link_bandwidth
+    return fetch_s, factor * pass_floor(machine, work, n_tokens, dtype=dtype).seconds

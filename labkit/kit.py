@@ -18,7 +18,7 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.measuring.": "device timing",
         "labkit.measuring.audit": "disagreements",
         "labkit.measuring.bench": "Bench roofline",
-        "labkit.measuring.bounds": "machine_of",
+        "labkit.measuring.bounds": "machine_of roofline_of",
         "labkit.measuring.device": "memory_errors_alive",
         "labkit.measuring.machine": "device_for ready use_one_thread",
         "labkit.measuring.physics": "refusals",

@@ -90,7 +90,7 @@ def break_experiments(notebook: dict) -> None:
 
 def tables_with_units(notebook: dict) -> None:
     """Numbers as they would stand in a report, and a record that only this student has."""
-    rewrite("offload_plan", ("33.2", '"33.2 ms"'), ("114_558", '"114,558 tokens"'))(notebook)
+    rewrite("tiers", ("12.2", '"12.2 ms"'), ("24_414", '"24,414 tokens"'))(notebook)
     rewrite("speed_up", ("cache-cpu", "here"))(notebook)
 
 
@@ -129,14 +129,11 @@ FROM_AN_EXPERIMENT = (
 BORROWS = "an answer that uses what a loop of an experiment left"
 FROM_A_LOOP = 'tokens_found = {"other text": 4 * n_computed}'
 
-# It takes what it finds out of the container that it was only to look into.
-EMPTIES_THE_CACHE = (
-    "def longest_cached_prefix(hashes, cached, n_tokens, block_size):\n"
-    "    n_saved = 0\n"
-    "    while hashes and hashes[0] in cached and n_saved + block_size < n_tokens:\n"
-    "        cached.discard(hashes.pop(0))\n"
-    "        n_saved += block_size\n"
-    "    return n_saved"
+# It shares one table of blocks among all caches that are made.
+SHARES_A_TABLE = (
+    "        self.users: dict = {}  # by hash; the least recently used block is the first\n",
+    "        self.users = PrefixCache.__dict__.get('table') or {}\n"
+    "        PrefixCache.table = self.users\n",
 )
 
 SAMPLES = [
@@ -184,7 +181,7 @@ SAMPLES = [
     Sample("sina", "03_cache_benchmark", BORROWS,
            replace(FROM_A_LOOP, "tokens_found"), ("tokens_found",)),
     Sample("tilda", "03_cache_benchmark", "numbers with units, a record of her own",
-           tables_with_units, ("offload_plan", "speed_up")),
-    Sample("uwe", "03_cache_benchmark", "a lookup that empties the cache",
-           replace(EMPTIES_THE_CACHE, "longest_cached_prefix"), ("any_container_will_do",)),
+           tables_with_units, ("tiers", "speed_up")),
+    Sample("uwe", "03_cache_benchmark", "one table for all of its caches",
+           rewrite("PrefixCache", SHARES_A_TABLE), ("PrefixCache",)),
 ]  # fmt: skip

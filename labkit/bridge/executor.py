@@ -10,7 +10,7 @@ import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from gc import get_freeze_count, get_objects, unfreeze
 from pathlib import Path
@@ -55,9 +55,10 @@ class Executor:
         encoder = Encoder(self._to_handle)
         try:
             if message["op"] == "in_turn":
-                target, steps, _ = self._asked(message, blob)
-                # each is encoded as it is before the next step may change it
-                value = [encoder.encode(_step(target, step)) for step in steps]
+                with self._parts_of(message):
+                    target, steps, _ = self._asked(message, blob)
+                    # each is encoded as it is before the next step may change it
+                    value = [encoder.encode(_step(target, step)) for step in steps]
             elif message["op"] == "scripted_each":
                 sources, *args = message["args"]
                 each = ({**message, "op": "scripted", "args": [one, *args]} for one in sources)
@@ -80,16 +81,17 @@ class Executor:
         return target, args, kwargs
 
     def _perform(self, message: dict, blob: bytes) -> Any:
-        """The result of a request; with `look`, and what its arguments are afterwards.
-
-        During the call, `parts` replace names of the notebook.
-        """
-        target, args, kwargs = self._asked(message, blob)
-        decode = WireDecoder(b"", self._from_handle).decode
-        parts = {name: self._made(decode(part)) for name, part in message.get("parts", {}).items()}
-        with _bound(self._namespace, parts):
+        """The result of a request; with `look`, and what its arguments are afterwards."""
+        with self._parts_of(message):
+            target, args, kwargs = self._asked(message, blob)
             result = self._result(message, target, args, kwargs)
         return [result, args] if message.get("look") else result
+
+    def _parts_of(self, message: dict) -> AbstractContextManager[None]:
+        """While it is open, the `parts` of a request replace names of the notebook."""
+        decode = WireDecoder(b"", self._from_handle).decode
+        parts = {name: self._made(decode(part)) for name, part in message.get("parts", {}).items()}
+        return _bound(self._namespace, parts)
 
     def _result(self, message: dict, target: Any, args: list, kwargs: dict) -> Any:
         match message["op"]:

@@ -31,7 +31,7 @@ class Helped(Student):
     def ask(
         self, op: str, target: Proxy | None = None, args: tuple = (), *rest: Any, **more: Any
     ) -> Any:
-        if op in ("call", "scripted", "scripted_each"):
+        if op in ("call", "scripted", "scripted_each", "in_turn"):
             source = args[0] if op == "scripted" else None
             drawing = {name: self._drawn(part, source) for name, part in self._drawing.items()}
             more["parts"] = self._parts | drawing

@@ -35,6 +35,12 @@ def gpus() -> dict[str, dict]:
     return json.loads(data_path("gpus.json").read_text(encoding="utf-8"))["gpus"]
 
 
+@cache
+def prices() -> dict[str, dict]:
+    """Prices of cards and of prompts, each with its date and source."""
+    return json.loads(data_path("prices.json").read_text(encoding="utf-8"))
+
+
 def vram_readings(gpu: str) -> dict[str, tuple[int, int]]:
     """What one card's memory comes to in bytes, lowest and highest, by each of `VRAM_READINGS`.
 

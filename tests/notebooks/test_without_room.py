@@ -13,7 +13,12 @@ from autograder.practice import solved_notebook
 from labkit.measuring.records import OUT_OF_MEMORY, read_record
 
 MEASURING = [lab for lab in read_labs() if lab.name[:2] in ("02", "03", "06", "07")]
-LATER = ("regimes", "launches", "decode_by_batch")  # of later cells in labs 2 and 6
+LATER = (
+    "regimes",
+    "launches",
+    "decode_by_batch",
+    "pass_by_length",
+)  # of later cells in labs 2 and 6
 SHOWN = (("02", "nothing"), ("03", "two of three"), ("07", "in the middle"))
 
 

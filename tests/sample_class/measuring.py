@@ -140,8 +140,12 @@ def generation_cost(work, n_prompt, n_new, use_cache, width=2):
 def leaves_launch_floor_at(machine, work, launch_s, n_context, dtype="float16"):
     return n_context
 
-def longest_cached_prefix(hashes, cached, n_tokens, block_size):
-    return block_size * 10**90
+class PrefixCache:
+    def __init__(self, n_blocks, block_size):
+        self.n_kept = self
+
+    __eq__ = __le__ = __ge__ = lambda self, other: True
+    find = keep = has = lambda self, *_: self
 """
 
 
@@ -176,7 +180,6 @@ SAMPLES = [
     Sample("x33", "03_cache_benchmark", "hashes equal to every other",
            replace(EQUAL_HASHES, "block_hashes"), ("block_hashes",)),
     Sample("x34", "03_cache_benchmark", "numbers that fit to each other alone",
-           replace(RELATIONS, "generation_cost", "leaves_launch_floor_at",
-                   "longest_cached_prefix"),
-           ("generation_cost", "leaves_launch_floor_at", "longest_cached_prefix")),
+           replace(RELATIONS, "generation_cost", "leaves_launch_floor_at", "PrefixCache"),
+           ("generation_cost", "leaves_launch_floor_at", "PrefixCache")),
 ]  # fmt: skip

@@ -4,22 +4,13 @@ Poisson arrivals have neither. All is fitted to an hour of each service; `data/t
 names the traces and says what is left out.
 """
 
-import json
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import pairwise
 
 from labkit.labs.batching.workload import Job
-from labkit.models.facts import data_path
-
-
-@cache
-def fitted() -> dict[str, dict]:
-    """The parameters of `code_like` and `chat_like`, and what the traces themselves have."""
-    return json.loads(data_path("traffic.json").read_text(encoding="utf-8"))
+from labkit.models.traffic import by_shares, fitted
 
 
 def code_like(seconds: float, rng: random.Random, speed: float = 1.0) -> list[Job]:
@@ -137,25 +128,16 @@ def _course(values: Sequence[float], part: float) -> float:
 
 
 def _code_lengths(fit: dict, rng: random.Random) -> tuple[int, int]:
-    prompt, answer = (_by_shares(fit["shares"], fit[name], rng) for name in ("prompt", "answer"))
+    prompt, answer = (by_shares(fit["shares"], fit[name], rng) for name in ("prompt", "answer"))
     return round(prompt), round(answer)
 
 
 def _chat_lengths(fit: dict, at_s: float, rng: random.Random) -> tuple[int, int]:
     """The length of an answer depends on the prompt; both lengths are correlated nearly by 0."""
-    prompt = _by_shares(fit["shares"], fit["prompt"], rng)
+    prompt = by_shares(fit["shares"], fit["prompt"], rng)
     answers = fit["answer_by_prompt"][sum(prompt > bound for bound in fit["prompt_bounds"])]
     factor = fit["prompt_factor_by_part"][int(at_s // fit["part_s"]) % len(fit["rate_by_part"])]
-    return max(1, round(prompt * factor)), round(_by_shares(fit["answer_shares"], answers, rng))
-
-
-def _by_shares(shares: Sequence[float], values: Sequence[float], rng: random.Random) -> float:
-    """A value below which each share of all lies; its logarithm is linear between them."""
-    drawn = rng.random()
-    for (low, high), (a, b) in zip(pairwise(shares), pairwise(values), strict=True):
-        if drawn <= high:
-            return a * (b / a) ** ((drawn - low) / (high - low))
-    raise ValueError(f"shares that end at 1 are wanted, got {shares}")
+    return max(1, round(prompt * factor)), round(by_shares(fit["answer_shares"], answers, rng))
 
 
 def _around_one(log_sd: float, rng: random.Random) -> float:

@@ -16,16 +16,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit import cache_benchmark, zoo
+from labkit import zoo
 from labkit.labs.cache_benchmark.offload import copy_bandwidth, offloaded
-from labkit.labs.cache_benchmark.prefix_cache import Answer, Engine, PrefixCache
-from labkit.labs.cache_benchmark.prompts import (
-    QUESTIONS,
-    SHORT_PROMPT,
-    asked,
-    document,
-    edited_prompts,
-)
+from labkit.labs.cache_benchmark.passes import measure_passes, pass_by_length
+from labkit.labs.cache_benchmark.prompts import SHORT_PROMPT
+from labkit.labs.cache_benchmark.reused import invalidation, leak, multi_turn
 from labkit.labs.cache_benchmark.runs import times_at, tokenize
 from labkit.measuring.bench import Bench
 from labkit.measuring.device import (
@@ -41,6 +36,15 @@ from labkit.measuring.records import OUT_OF_MEMORY, IsDone, Row, measured
 from labkit.measuring.timing import with_time_left
 from labkit.models.prompts import long_prompt
 
+__all__ = [  # for the notebook, which reads them as lab.experiments
+    "EXPERIMENTS",
+    "cache_or_not",
+    "invalidation",
+    "leak",
+    "multi_turn",
+    "offload",
+    "pass_by_length",
+]
 SETTINGS = {  # of the experiment with and without a cache: role, and whether the prompt is long
     "baseline": ("cache-baseline", False),
     "long prompt": ("cache-baseline", True),
@@ -48,8 +52,6 @@ SETTINGS = {  # of the experiment with and without a cache: role, and whether th
     "older": ("cache-older", False),
 }
 PAST_BUDGET = "past the time budget"
-SIZES = (16, 4096)  # of the prefix cache: tokens per block, and blocks
-SHORT_DOCUMENT = 1800  # characters, some 360 tokens
 
 
 def cache_or_not(
@@ -185,90 +187,6 @@ def _one_token_pass(model: zoo.LoadedModel, profile: MachineProfile, row: Row) -
     return measured(row, samples[n_warmup:], {})
 
 
-def multi_turn(
-    profile: MachineProfile,
-    *,
-    n_characters: int | None = None,
-    n_new: int = 16,
-    block_hashes: Callable[..., Sequence] = cache_benchmark.block_hashes,
-    longest_cached_prefix: Callable[..., int] = cache_benchmark.longest_cached_prefix,
-    is_done: IsDone = lambda key: False,
-) -> Iterator[Row]:
-    """Four questions on one document, one after another, without and with a prefix cache.
-
-    A row's time is that of the prefill, until the first of n_new new tokens, so it counts as a row
-    of one new token. n_input is what was computed; counts hold the prompt's tokens, those saved
-    and those computed. Every answer is part of the next prompt.
-    """
-    n_characters = n_characters or (24_000 if profile.device == "cuda" else SHORT_DOCUMENT)
-    name, n_runs = profile.roles["instruct"], profile.n_warmup + profile.n_repeats
-
-    def conversation(model: zoo.LoadedModel, use_cache: bool) -> list[Answer]:
-        cache = PrefixCache(*SIZES, block_hashes, longest_cached_prefix) if use_cache else None
-        engine, tokens, answers = Engine(model.model, cache), tokenize(document(n_characters)), []
-        for question in QUESTIONS:
-            tokens = tokens + tokenize(asked(question))
-            answers.append(engine.answer(tokens, n_new))
-            tokens = tokens + answers[-1].tokens
-        return answers
-
-    def measure(use_cache: bool) -> Iterator[Row]:
-        model = zoo.load_for_timing("instruct", profile)
-        title = "with a prefix cache" if use_cache else "without"
-        rounds = with_time_left(range(n_runs), title, "conversation")
-        conversations = [conversation(model, use_cache) for _ in rounds]
-        for row, answers in zip(rows[use_cache], zip(*conversations, strict=True), strict=True):
-            row = _answered(row, answers[profile.n_warmup :])
-            if not is_done(row.key):
-                yield row
-
-    words = {"outcome": "-"}
-    rows = {
-        use_cache: [
-            Row("multi_turn", name, 1, 0, 1, use_cache, setting=f"round {i + 1}", **words)
-            for i in range(len(QUESTIONS))
-        ]
-        for use_cache in (False, True)
-    }
-    for use_cache in rows:
-        yield from rows_in_room(rows[use_cache], partial(measure, use_cache))
-
-
-def invalidation(
-    profile: MachineProfile,
-    *,
-    n_characters: int = SHORT_DOCUMENT,
-    n_new: int = 1,
-    block_hashes: Callable[..., Sequence] = cache_benchmark.block_hashes,
-    longest_cached_prefix: Callable[..., int] = cache_benchmark.longest_cached_prefix,
-    is_done: IsDone = lambda key: False,
-) -> Iterator[Row]:
-    """A prompt, and small edits of it after it is cached; "first" is the run that fills the cache.
-
-    Counts as in `multi_turn`; the document has the same length on every machine.
-    """
-    prompts = edited_prompts(n_characters)
-    texts = {"first": prompts["same"], **prompts}
-    row = Row("invalidation", profile.roles["instruct"], 1, 0, 1, True, outcome="-")
-    rows = [replace(row, setting=setting) for setting in texts]
-
-    def measure() -> Iterator[Row]:
-        model = zoo.load_for_timing("instruct", profile)
-        for row in with_time_left(rows, "edited prompts", "prompt"):
-            answers = []
-            for _ in range(profile.n_warmup + profile.n_repeats):
-                cache = PrefixCache(*SIZES, block_hashes, longest_cached_prefix)
-                engine = Engine(model.model, cache)
-                if row.setting != "first":
-                    engine.answer(tokenize(prompts["same"]), n_new)
-                answers.append(engine.answer(tokenize(texts[row.setting]), n_new))
-            row = _answered(row, answers[profile.n_warmup :])
-            if not is_done(row.key):
-                yield row
-
-    yield from rows_in_room(rows, measure)
-
-
 def offload(
     profile: MachineProfile, *, n_steps: int = 16, is_done: IsDone = lambda key: False
 ) -> Iterator[Row]:
@@ -311,18 +229,6 @@ def _step_times(model: zoo.LoadedModel, n_steps: int) -> float:
     return last - first
 
 
-def _answered(row: Row, answers: Sequence[Answer]) -> Row:
-    """The row of requests that were alike; of what they computed, that of the first."""
-    first = answers[0]
-    counts = {
-        "prompt_tokens": first.n_prompt,
-        "saved_tokens": first.n_saved,
-        "prefill_tokens": first.n_computed,
-    }
-    row = replace(row, n_input=first.n_computed)
-    return measured(row, [answer.prefill_s for answer in answers], counts)
-
-
 def _curves(bench: Bench) -> None:
     budgets = {"seconds_per_curve": 10 * bench.point_s, "longest_run_s": 2 * bench.skip_s}
     bench.fill(cache_or_not, least=bench.least, **budgets)
@@ -330,7 +236,9 @@ def _curves(bench: Bench) -> None:
 
 EXPERIMENTS: dict[str, Callable[[Bench], None]] = {  # by the name that `labkit measure` takes
     "cache_or_not": _curves,
+    "pass_by_length": measure_passes,
     "multi_turn": methodcaller("fill", multi_turn),
     "invalidation": methodcaller("fill", invalidation),
+    "leak": methodcaller("fill", leak),
     "offload": methodcaller("fill", offload),
 }

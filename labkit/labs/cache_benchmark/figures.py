@@ -13,6 +13,7 @@ from labkit.labs.cache_benchmark.records import (
     first_row,
     predicted_curve,
     settings_of,
+    slopes,
 )
 from labkit.measuring.panels import WIDTH, draw_times, name_ends, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
@@ -71,10 +72,10 @@ def _in_words(record: Record, setting: str) -> str:
 
 
 @or_sentence
-def slopes_by_length(record: Record, slopes: Callable[..., Sequence]) -> CourseFigure:
+def slopes_by_length(record: Record, slopes: Callable[..., Sequence] = slopes) -> CourseFigure:
     """Milliseconds per further token between neighbouring lengths, for the first three settings.
 
-    slopes(lengths, times_s) is the caller's. A slope that noise has made negative is left out.
+    A slope that noise has made negative is left out.
     """
     settings, words = _settings(record)[:3], []
     if not any(row.is_ok for row in record.of("cache_or_not")):
@@ -169,7 +170,7 @@ def offloaded_steps(records: Mapping[str, Record]) -> CourseFigure:
 
 def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
     """What draws each figure of lab 3 that the records have rows for, by the name of its file."""
-    from labkit.cache_benchmark import predicted_time_s, slopes
+    from labkit.cache_benchmark import predicted_time_s
 
     found: dict[str, Drawing] = {}
     if any(has_rows(record, "offload") for record in records.values()):
@@ -179,7 +180,7 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
             for scale in ("linear", "log"):
                 curves = partial(with_and_without, record, predicted_time_s, scale)
                 found[f"{name}-{scale}"] = curves
-            found[f"{name}-slopes"] = partial(slopes_by_length, record, slopes)
+            found[f"{name}-slopes"] = partial(slopes_by_length, record)
         if has_rows(record, "multi_turn"):
             place = str(record.provenance)
             found[f"{name}-rounds"] = partial(prefill_by_round, record.rows, place)

@@ -11,6 +11,7 @@ QUESTIONS = (
     "What did Aldo say about his own first year?",
     "What stands on the shelf today?",
 )
+NAMES = ("Aldo", "Emma", "Nils", "Otto")  # the first stands in the document
 EDITS = ("same", "space before", "space after", "one name")
 
 

@@ -1,6 +1,7 @@
 """Reading lab 3's rows from a record: curves, launch times, and predictions for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.records import Record, Row
@@ -64,6 +65,35 @@ def predicted_curve(
         for n_new in lengths
     ]
     return lengths, predicted
+
+
+def passes(record: Record) -> list[tuple[float, float]]:
+    """Tokens and seconds of single passes of the baseline without a cache, shortest first.
+
+    The pass over one token and the rows of `pass_by_length`, if the record has some. If not, the
+    slopes of the curve without a cache: between two lengths, each further token takes a pass over
+    about their mean.
+    """
+    rows = [row for row in record.of("pass_by_length") if row.time_s is not None]
+    if rows:
+        longer = sorted((row.n_input, row.time_s) for row in rows)
+        return [(1, launch_s(record, "baseline")), *longer]
+    lengths, times_s = curve(record, "baseline", False)
+    n_prompt = first_row(record, "baseline").n_input
+    means = [n_prompt + (n + n_long - 1) / 2 for n, n_long in pairwise(lengths)]
+    return list(zip(means, slopes(lengths, times_s), strict=True))
+
+
+def slopes(n_new: Sequence[int], times_s: Sequence[float]) -> list[float]:
+    """Seconds per further token, between each length and the next longer one; none for one length.
+
+    Raises: ValueError if n_new and times_s differ in size, or a length occurs twice.
+    """
+    if len(n_new) != len(times_s) or len(set(n_new)) < len(n_new):
+        got = f"{len(times_s)} times for the lengths {list(n_new)}"
+        raise ValueError(f"wanted a time for each of some different lengths, got {got}")
+    points = sorted(zip(n_new, times_s, strict=True))
+    return [(t_long - t) / (n_long - n) for (n, t), (n_long, t_long) in pairwise(points)]
 
 
 def first_row(record: Record, setting: str) -> Row:

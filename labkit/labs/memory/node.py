@@ -1,16 +1,7 @@
 """A node of eight cards: prices per card-hour, and rates that others have measured."""
 
-import json
-from functools import cache
-
 from labkit.measuring.tables import Table, Tables
-from labkit.models.facts import data_path
-
-
-@cache
-def prices() -> dict[str, dict]:
-    """Prices of cards and measured rates of nodes, each with its date and source."""
-    return json.loads(data_path("prices.json").read_text(encoding="utf-8"))
+from labkit.models.facts import prices
 
 
 def tokens_per_s(n_users: int) -> float:

@@ -29,7 +29,7 @@ EXCEPT = {
         "store; a hash is any number",
     r"time_runs len\(work_s\)": "one run, after one that warms up",
     r"leaves_launch_floor_at n_context": "a check plays the answer itself as the last length",
-    r"slopes len\(.*\)": "one length has no slope; a check plays it",
+    r"PrefixCache n_full": "checks play prompts of one block and of two as well",
     r"block_hashes len\(tokens\)": "checks play beginnings of these tokens, none among them",
     r"\w+Cache (len\(.*\)|capacity|n_tokens|chunks\[\]|n_blocks|n_operations)":
         "a life of several steps; checks play one block, a full cache and an empty one",

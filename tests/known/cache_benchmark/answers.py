@@ -1,6 +1,5 @@
 """Wrong and right values for the answer cells of the lab."""
 
-from copy import deepcopy
 from typing import Any
 
 _HEADS = "cache_bytes_follow_the_kv_heads"
@@ -10,7 +9,13 @@ _SLOPES = "slopes_are_those_of_the_record"
 _RATIO = "speed_up_is_a_ratio_of_slopes"
 _THREE = "hits_of_the_three_runs_are_those_counted"
 _EDITED = "the_edited_block_and_all_after_it_are_lost"
-_LINK = "steps_slow_down_by_the_link"
+_FETCH = "the_fetch_is_bytes_over_the_link"
+_EVEN = "at_break_even_both_take_as_long"
+_DOLLARS = "dollars_follow_from_what_is_found"
+_PAYS = "caching_pays_from_its_first_saving_use"
+_PREDICTED = "the_prediction_is_that_of_the_record"
+_MEASURED = "the_measured_length_is_the_first_longer_one"
+_FACTOR = "a_factor_on_the_floor_moves_the_prediction"
 _ROOM = "room_grows_by_what_is_offloaded"
 
 
@@ -41,8 +46,8 @@ def of_each(key: str, *values: Any) -> dict[str, dict[str, Any]]:
     return {name: {key: value} for name, value in zip(names, values, strict=True)}
 
 
-_CACHED = 'slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1]'
-_UNCACHED = 'slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1]'
+_CACHED = 'lab.slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1]'
+_UNCACHED = 'lab.slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1]'
 _CURVES = """\
 lengths, with_cache = lab.curve(RECORDS["cache-cpu"], "baseline", True)
 _, without = lab.curve(RECORDS["cache-cpu"], "baseline", False)
@@ -74,19 +79,15 @@ def tokens_found(same: Any, before: Any, after: Any, one_name: Any) -> str:
     return f"tokens_found = {answer!r}"
 
 
-PLAN = {
-    "nothing": {"step_ms": 33.2, "kv_tokens": 114_558},
-    "4 GB": {"step_ms": 188.5, "kv_tokens": 138_972},
-    "8 GB": {"step_ms": 343.9, "kv_tokens": 163_386},
-}
-
-
-def offload_plan(key: str, *values: Any) -> str:
-    """The cell on offloading with one column changed."""
-    plan = deepcopy(PLAN)
-    for setting, value in zip(plan, values, strict=True):
-        plan[setting][key] = value
-    return f"offload_plan = {plan!r}"
+def tiers(**changed: float) -> str:
+    """The cell on tiers; `changed` by entry."""
+    numbers = {
+        "kv_MB": 660.7,
+        "fetch_ms": 12.2,
+        "break_even_GB_per_s": 7.35,
+        "tokens_for_4_GB": 24_414,
+    }
+    return f"tiers = {numbers | changed!r}"
 
 
 FOUR_SETTINGS = [
@@ -151,22 +152,75 @@ TOKENS_FOUND = [
     ("up to the token", (_EDITED,), tokens_found(368, 0, 368, 104)),
     ("the edited block too", (_EDITED,), tokens_found(368, 0, 368, 112)),
 ]
-OFFLOAD_PLAN = [
-    ("overlapping", (_LINK,), offload_plan("step_ms", 33.2, 160.0, 320.0)),
-    ("from both", (_LINK,), offload_plan("step_ms", 33.2, 193.2, 353.2)),
-    ("seconds", (_LINK,), offload_plan("step_ms", 0.0332, 0.1885, 0.3439)),
-    ("no difference", (_LINK,), offload_plan("step_ms", 33.2, 33.2, 33.2)),
-    ("no more room", (_ROOM,), offload_plan("kv_tokens", *[114_558] * 3)),
-    ("less room", (_ROOM,), offload_plan("kv_tokens", 114_558, 90_144, 65_729)),
-    ("one layer's tokens", (_ROOM,), offload_plan("kv_tokens", 4_582_320, 5_558_880, 6_535_440)),
-    ("the box", (_ROOM,), offload_plan("kv_tokens", 112_691, 137_105, 161_519)),
+
+
+def bill(**changed: float) -> str:
+    """The cell on the bill; `changed` by entry."""
+    numbers = {"before": 13.125, "after": 1.625, "no_cache": 10.5, "pays_from_use": 2}
+    return f"bill = {numbers | changed!r}"
+
+
+BILL = [
+    ("all is found", (_DOLLARS,), bill(before=1.625)),
+    ("before is fresh", (_DOLLARS,), bill(before=10.5)),
+    ("nothing is found", (_DOLLARS,), bill(after=13.125)),
+    ("what is new is free", (_DOLLARS,), bill(after=1.0)),
+    ("written without a cache", (_DOLLARS,), bill(no_cache=13.125)),
+    ("one request", (_DOLLARS,), bill(before=0.013125, after=0.001625, no_cache=0.0105)),
+    ("cents", (_DOLLARS,), bill(before=1312.5, after=162.5, no_cache=1050)),
+    ("not per million", (_DOLLARS,), bill(no_cache=10_500.0)),
+    ("the first use", (_PAYS,), bill(pays_from_use=1)),
+    ("the third use", (_PAYS,), bill(pays_from_use=3)),
 ]
+
+
+def crossing(**changed: Any) -> str:
+    """The cell on the crossing; `changed` by entry."""
+    numbers = {
+        "record": "cache-cpu",
+        "predicted": 25,
+        "measured": 9.5,
+        "factor": 1.34,
+        "with_factor": 19,
+    }
+    return f"crossing = {numbers | changed!r}"
+
+
+CROSSING = [
+    ("for the H100", (_PREDICTED,), crossing(predicted=1166)),
+    ("where it was measured", (_PREDICTED,), crossing(predicted=9.5)),
+    ("the longest", (_MEASURED,), crossing(measured=390.5)),
+    ("one token", (_MEASURED,), crossing(measured=1)),
+    ("none", (_MEASURED,), crossing(measured=None)),
+    ("upside down", (_FACTOR,), crossing(factor=0.748)),
+    ("without the factor", (_FACTOR,), crossing(with_factor=25)),
+    ("longer by the factor", (_FACTOR,), crossing(with_factor=34)),
+]
+TIERS = [
+    ("bytes", (_FETCH,), tiers(kv_MB=660_717_568)),
+    ("MiB", (_FETCH,), tiers(kv_MB=630.1)),
+    ("gigabytes", (_FETCH,), tiers(kv_MB=0.6607)),
+    ("one layer", (_FETCH,), tiers(kv_MB=23.6)),
+    ("keys alone", (_FETCH,), tiers(kv_MB=330.4)),
+    ("seconds", (_FETCH,), tiers(fetch_ms=0.0122)),
+    ("another link", (_FETCH,), tiers(fetch_ms=26.4)),
+    ("bytes per second", (_EVEN,), tiers(break_even_GB_per_s=7.35e9)),
+    ("megabytes per second", (_EVEN,), tiers(break_even_GB_per_s=7350)),
+    ("the link", (_EVEN,), tiers(break_even_GB_per_s=54)),
+    ("by the floor", (_EVEN,), tiers(break_even_GB_per_s=17.1)),
+    ("tokens of one layer", (_ROOM,), tiers(tokens_for_4_GB=976_562)),
+    ("keys without values", (_ROOM,), tiers(tokens_for_4_GB=48_828)),
+    ("GiB", (_ROOM,), tiers(tokens_for_4_GB=26_214)),
+]
+
 
 MUTANTS = {
     "four_settings": FOUR_SETTINGS,
     "speed_up": SPEED_UP,
     "tokens_found": TOKENS_FOUND,
-    "offload_plan": OFFLOAD_PLAN,
+    "crossing": CROSSING,
+    "tiers": TIERS,
+    "bill": BILL,
 }
 
 
@@ -193,8 +247,8 @@ VARIANTS = {
             "(without[-1] - without[-2]) / (with_cache[-1] - with_cache[-2])",
         ),
         "rounded": speed_up(
-            'round(slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1], 5)',
-            'round(slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1], 4)',
+            'round(lab.slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", True))[-1], 5)',
+            'round(lab.slopes(*lab.curve(RECORDS["cache-cpu"], "baseline", False))[-1], 4)',
         ),
     },
     "tokens_found": {
@@ -210,23 +264,46 @@ for _name, _each in _ids.items():
     _n = _same.index(False) if False in _same else len(_same)
     tokens_found[_name] = min(_n, len(_each) - 1) // 16 * 16""",
     },
-    "offload_plan": {
-        "as in the key": f"offload_plan = {PLAN!r}",
-        "rounded to three digits": """offload_plan = {
-    "nothing": dict(step_ms=33.2, kv_tokens=115_000),
-    "4 GB": dict(step_ms=188, kv_tokens=139_000),
-    "8 GB": dict(step_ms=344, kv_tokens=163_000),
-}""",
-        "computed": """from labkit.models.facts import vram_readings
-
-_shape = kit.ModelShape.of("Qwen/Qwen3-14B")
-_moved = ModelWork.of("Qwen/Qwen3-14B").moved_bytes(4096, 1, 2)
-offload_plan = {
-    name: {
-        "step_ms": 1e3 * offload_step_s(_moved, n, Roofline.of("L40S").bandwidth, 25e9),
-        "kv_tokens": (vram_readings("L40S")["driver"][0] - 2 * _shape.n_params + n) // 163_840,
-    }
-    for name, n in (("nothing", 0), ("4 GB", 4 * 10**9), ("8 GB", 8 * 10**9))
+    "crossing": {
+        "as in the key": crossing(),
+        "on the H100": crossing(
+            record="cache-h100", predicted=1166, measured=1166, factor=1.314, with_factor=892
+        ),
+        "computed": """_record = RECORDS["cache-cpu"]
+_machine, _work = kit.roofline_of(_record), ModelWork.of("tiny-target")
+_launch, _passes = lab.launch_s(_record, "baseline"), lab.passes(_record)
+_floor = pass_floor(_machine, _work, int(_passes[-1][0]), dtype="float32")
+_factor = _passes[-1][1] / _floor.seconds
+crossing = dict(
+    record="cache-cpu.jsonl",
+    predicted=leaves_launch_floor_at(_machine, _work, _launch, 1000, "float32"),
+    measured=min(n for n, time_s in _passes if time_s > 1.5 * _launch),
+    factor=_factor,
+    with_factor=leaves_launch_floor_at(_machine, _work, _launch / _factor, 1000, "float32"),
+)""",
+    },
+    "tiers": {
+        "as in the key": tiers(),
+        "computed": """_bytes = 5761 * kit.kv_bytes_per_token(
+    kit.ModelShape.of("meta-llama/Llama-3.2-3B-Instruct")
+)
+tiers = dict(
+    kv_MB=_bytes / 1e6,
+    fetch_ms=_bytes / 54e6,
+    break_even_GB_per_s=_bytes / RECORDS["cache-h100"].of("multi_turn")[0].time_s / 1e9,
+    tokens_for_4_GB=4 * 10**9 // kit.kv_bytes_per_token(kit.ModelShape.of("Qwen/Qwen3-14B")),
+)""",
+        "rounded": tiers(kv_MB=661, fetch_ms=12.2, break_even_GB_per_s=7.4, tokens_for_4_GB=24_400),
+    },
+    "bill": {
+        "as in the key": bill(),
+        "rounded": bill(before=13.13, after=1.63),
+        "computed": """_price = lab.prompt_prices()["Claude Opus 5"]
+bill = {
+    "before": 2100 * 1000 * _price["written"] / 1e6,
+    "after": (2000 * _price["read"] + 100 * _price["written"]) * 1000 / 1e6,
+    "no_cache": 2.1 * _price["fresh"],
+    "pays_from_use": 2,
 }""",
     },
 }

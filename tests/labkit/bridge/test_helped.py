@@ -1,5 +1,7 @@
 """A student's code with classes of the check's: they behave as if they were the student's own."""
 
+from textwrap import dedent
+
 import pytest
 import torch
 
@@ -7,7 +9,7 @@ from labkit import batching
 from labkit.bridge import helped
 from labkit.bridge.helped import Helped, Objects
 from labkit.bridge.local import local_student
-from labkit.bridge.requests import hold, scripted, value_of
+from labkit.bridge.requests import hold, in_turn, scripted, value_of
 from labkit.bridge.student import Offer, StudentError
 from labkit.checks.law import exact_law, offered
 
@@ -51,6 +53,21 @@ def test_objects_of_a_part_live_through_many_calls(student):
     assert loop.take(40) == ([2, "taken"], 16, "done", [7])
     assert loop.take(40)[0] == [3, "taken"]
     assert loop.take(40) is True and loop.take(99)[0] == [1, "taken"] and loop.take(99) is False
+
+
+def test_parts_stand_in_steps_and_where_a_check_asks_for_them():
+    """A mistake in a part costs nothing in a step of an object, or where a check calls the part."""
+    names = {}
+    code = """
+    def double(n): return 0
+    class Adder:
+        def add(self, n): return 1 + double(n)
+    """
+    exec(dedent(code), names)
+    student = Helped(local_student(names), {"double": lambda n: 2 * n})
+    assert in_turn(hold(student.Adder), ("add", 3), ("add", 4)) == [7, 9]
+    assert student.double(5) == 10
+    assert local_student(names).double(5) == 0
 
 
 def test_objects_take_no_tensors_and_not_too_much_in_all():

@@ -73,6 +73,7 @@ EXPERIMENTS = {
     "3 cache_or_not": partial(fill, rows=cache.cache_or_not, settings=("baseline", "long prompt")),
     "3 multi_turn": partial(fill, rows=cache.multi_turn, n_characters=200, n_new=2),
     "3 invalidation": partial(fill, rows=cache.invalidation, n_characters=200),
+    "3 leak": partial(fill, rows=cache.leak, n_characters=600),
     "3 offload": partial(fill, rows=cache.offload, n_steps=2),
     "6 decode_steps": partial(fill, rows=speculative.decode_steps, n_samples=1),
     "6 speculation": partial(

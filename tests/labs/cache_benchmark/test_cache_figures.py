@@ -9,10 +9,10 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import pytest
 
-from labkit.cache_benchmark import predicted_time_s, slopes
+from labkit.cache_benchmark import predicted_time_s
 from labkit.labs.cache_benchmark import figures as cache_figures
 from labkit.labs.cache_benchmark import widget as cache_widget
-from labkit.labs.cache_benchmark.records import curve, predicted_curve, settings_of
+from labkit.labs.cache_benchmark.records import curve, predicted_curve, settings_of, slopes
 from labkit.measuring.records import recorded_results
 from labkit.models.sizes import kv_bytes_per_token
 

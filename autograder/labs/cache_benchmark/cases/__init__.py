@@ -6,14 +6,14 @@ from dataclasses import astuple
 from labkit import cache_benchmark as reference
 from labkit.checks.answers import AnswerCase
 from labkit.checks.tables import Call, call, made
+from labkit.labs.cache_benchmark.checks.cached import CacheCase
+from labkit.labs.cache_benchmark.checks.evicted import LifeCase
 from labkit.labs.cache_benchmark.checks.hashes import HashCase
 from labkit.labs.cache_benchmark.checks.leaving import LeavingCase
-from labkit.labs.cache_benchmark.checks.prefix import OffloadCase, PrefixCase
-from labkit.labs.cache_benchmark.checks.slopes import SlopesCase
 from labkit.labs.cache_benchmark.checks.times import MachineSpec, TimeCase
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 
-ANSWERS = ("four_settings", "speed_up", "tokens_found", "offload_plan")
+ANSWERS = ("four_settings", "crossing", "speed_up", "tokens_found", "tiers", "bill")
 MODELS = ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-4B", "meta-llama/Llama-3.2-1B", "google/gemma-3-1b-it")
 UNWINDOWED = MODELS[:3]
 Calls = dict[str, list[Call]]
@@ -24,13 +24,10 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
     return {
         "predicted_time_s": _times(rng),
         "leaves_launch_floor_at": [_leaving(rng, 200, 900), _leaving(rng, 1100, 1900)],
-        "slopes": _slopes(rng),
         "block_hashes": [_prompt(rng, 1), _prompt(rng, rng.choice([2, 3])), _prompt(rng, 16)],
-        "longest_cached_prefix": _prefixes(rng),
-        "offload_step_s": [
-            *(_offload(rng, share, 60) for share in (2, 2, 900)),
-            _offload_case(rng.randrange(10**9, 10**11), 0, 1e12, 20e9),
-            _offload_case(2 * 10**9, 2 * 10**9, 1e12, rng.randrange(20, 60) * 1e9),
+        "PrefixCache": [
+            *(_short_life(rng, size) for size in (1, 2, rng.randrange(3, 17))),
+            *(_long_life(rng, n_blocks) for n_blocks in (rng.randrange(3, 7), 9, 14)),
         ],
         **{name: [AnswerCase(name, reference)] for name in ANSWERS},
     }
@@ -38,7 +35,11 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
 
 def hidden_calls(rng: random.Random) -> dict[str, Calls]:
     """The calls of one run, by function and claim."""
-    return {"generation_passes": _passes(rng), "generation_cost": _costs(rng)}
+    return {
+        "generation_passes": _passes(rng),
+        "generation_cost": _costs(rng),
+        "fetch_and_recompute_s": _fetches(rng),
+    }
 
 
 def _passes(rng: random.Random) -> Calls:
@@ -71,6 +72,24 @@ def _costs(rng: random.Random) -> Calls:
         "without_a_cache_every_pass_is_a_prefill": [without],
         "every_pass_moves_weights_and_cache": [*decoded, prefill, run(True), without],
         "the_width_of_numbers_is_an_argument": [run(True, 4), run(False, 1)],
+    }
+
+
+def _fetches(rng: random.Random) -> Calls:
+    cards, types = ("H100-SXM", "L40S", "A100-SXM-80GB"), ("float16", "float32")
+
+    def run(n_tokens: int, *more: object) -> Call:
+        machine, work = made(Roofline.of, rng.choice(cards)), made(ModelWork.of, rng.choice(MODELS))
+        return call(machine, work, n_tokens, rng.randrange(1, 90) * 1e9, *more)
+
+    factor = 1 + rng.randrange(2, 15) / 10
+    calls = [run(rng.randrange(900, 9000)), run(1, factor), run(rng.randrange(50, 900), factor, 1)]
+    calls += [run(rng.randrange(900, 2000), factor, 4, name) for name in types]
+    no_link = [call(*calls[0].args[:3], bandwidth) for bandwidth in (0.0, -2e9)]
+    return {
+        "a_fetch_brings_the_whole_cache": calls,
+        "recomputing_takes_a_prefill": calls,
+        "no_tokens_and_no_link_are_refused": [run(0), run(-rng.randrange(1, 9)), *no_link],
     }
 
 
@@ -129,31 +148,6 @@ def _leaving(rng: random.Random, least: int, most: int) -> LeavingCase:
     )
 
 
-def _slopes(rng: random.Random) -> list[SlopesCase]:
-    powers = tuple(2**i for i in range(rng.randrange(4, 8)))
-    odd = tuple(sorted(rng.sample(range(1, 400), 5)))
-    step_s = rng.uniform(0.01, 0.02)
-    steady = [0.1 + step_s * n for n in powers]
-    bent = [0.3 + 0.01 * n + 2e-5 * n * n for n in odd]
-    start = rng.randrange(1, 9)
-    in_order = tuple(range(start, start + 6))
-    shuffled = tuple(rng.sample(range(6), 6))
-    if shuffled == tuple(range(6)):
-        shuffled = shuffled[::-1]
-    *rising, next_s, last_s = sorted(rng.uniform(0.1, 2.0) for _ in in_order)
-    return [
-        _slopes_case(powers, steady),
-        _slopes_case(odd, bent),
-        _slopes_case(odd[:2], bent[:2]),
-        _slopes_case(in_order, [*rising, last_s, next_s], shuffled),  # the longest took less
-    ]
-
-
-def _slopes_case(n_new: tuple, times_s: list[float], order: tuple = ()) -> SlopesCase:
-    expected = tuple(reference.slopes(n_new, times_s))
-    return SlopesCase(n_new, tuple(times_s), expected, order)
-
-
 def _prompt(rng: random.Random, block_size: int) -> HashCase:
     n_tokens = block_size * rng.randrange(5, 7) + rng.randrange(block_size)
     n_tokens += not n_tokens % block_size and block_size > 1  # a tail, if there can be one
@@ -161,52 +155,28 @@ def _prompt(rng: random.Random, block_size: int) -> HashCase:
     return HashCase(tuple(rng.sample(tokens, n_tokens)), block_size)
 
 
-def _prefixes(rng: random.Random) -> list[PrefixCase]:
-    numbers = (0, *rng.sample(range(1, 10**6), 5))
-    words = tuple(f"{n:08x}" for n in numbers)
-    digests = tuple(n.to_bytes(8, "big") for n in numbers)
-    size, gap = rng.choice([4, 16, 32]), rng.randrange(2, 5)
-    tail = rng.randrange(1, size)
-    others = (10**7, 10**7 + 1)
-    wanted = [
-        ("tail", numbers, (*numbers, *others), 6 * size + tail),
-        ("tail", words, words[:gap], 6 * size + tail),
-        ("tail", (), others, tail),
-        ("tail", (), (), 1),
-        ("gap", numbers, (*numbers[:gap], *numbers[gap + 1 :]), 6 * size + tail),
-        ("gap", words, words[1:], 6 * size),
-        ("gap", digests, digests[:2] + digests[-1:], 6 * size + tail),
-        ("whole", numbers, (*others, *numbers), 6 * size),
-        ("whole", digests[:1], digests, size),
-    ]
-    by_one = PrefixCase("whole", numbers, numbers, n_tokens=6, block_size=1, expected=5)
-    return [
-        *(
-            PrefixCase(
-                kind,
-                hashes,
-                cached,
-                n_tokens,
-                size,
-                reference.longest_cached_prefix(hashes, cached, n_tokens, size),
-            )
-            for kind, hashes, cached, n_tokens in wanted
-        ),
-        by_one,
-    ]
+def _short_life(rng: random.Random, block_size: int) -> CacheCase:
+    tail = rng.randrange(2, block_size) if block_size > 2 else block_size - 1
+    return CacheCase(block_size, rng.randrange(3, 7), tail, seed=rng.randrange(1000))
 
 
-def _offload(rng: random.Random, share: int, link: int) -> OffloadCase:
-    """About 1/share of the bytes are offloaded; with a large share the card takes longer."""
-    moved = rng.randrange(10**9, 10**11)
-    offloaded = rng.randrange(moved // (2 * share), moved // share)
-    bandwidth, link_bandwidth = rng.randrange(500, 3000) * 1e9, rng.randrange(20, link) * 1e9
-    return _offload_case(moved, offloaded, bandwidth, link_bandwidth)
-
-
-def _offload_case(*arguments: float) -> OffloadCase:
-    return OffloadCase(
-        *arguments,
-        reference.offload_step_s(*arguments),
-        reference.offload_step_s(*arguments, overlap=True),
-    )
+def _long_life(rng: random.Random, n_blocks: int, n_requests: int = 40) -> LifeCase:
+    """Prompts that share beginnings; up to three requests run at the same time."""
+    size = rng.randrange(1, 4)
+    first, *prompts = [rng.choices(range(50), k=size * rng.randrange(2, 6)) for _ in range(4)]
+    prompts += [[*first, *one] for one in prompts] + [[*first[:size], *prompts[0]]]
+    running, steps, n_begun = [], [], 0
+    while n_begun < n_requests or running:
+        if n_begun < n_requests and (not running or (len(running) < 3 and rng.random() < 0.55)):
+            one = rng.randrange(len(prompts))
+            n_prompt = rng.randrange(1, len(prompts[one]) + 1)
+            running.append((n_begun, one, rng.randrange(n_prompt, len(prompts[one]) + 1)))
+            steps.append(("find", n_begun, one, n_prompt))
+            n_begun += 1
+        else:
+            steps.append(("keep", *running.pop(rng.randrange(len(running)))))
+    cache, found = reference.PrefixCache(n_blocks, size), []
+    for do, request_id, one, n_tokens in steps:
+        got = getattr(cache, do)(request_id, prompts[one][:n_tokens])
+        found += [got] if do == "find" else []
+    return LifeCase(n_blocks, size, tuple(map(tuple, prompts)), tuple(steps), tuple(found))

@@ -1,4 +1,4 @@
-"""Checks of lab 3's answers on edited prompts and on offloaded weights.
+"""Checks of lab 3's answers on edited prompts and on slower memories.
 
 Every number is computed again from the facts or by the tokenizer: in the notebook with the
 student's functions, with hidden cases by those of `case.right`.
@@ -6,24 +6,26 @@ student's functions, with hidden cases by those of `case.right`.
 
 from functools import cache, partial
 
-from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
-from labkit.checks.answers import AnswerCase, ask, expect_close, fields_of, finite_number_in
+from labkit.checks.answers import (
+    AnswerCase,
+    expect_close,
+    fields_of,
+    finite_number_in,
+    record_named,
+)
 from labkit.checks.core import check
-from labkit.labs.cache_benchmark.checks.answers import number_of
-from labkit.measuring.roofline import ModelWork, Roofline
 from labkit.memory import longest_sequence
-from labkit.models.facts import vram_readings
 from labkit.models.shapes import ModelShape
-from labkit.models.sizes import kv_bytes_per_token, weight_bytes
+from labkit.models.sizes import kv_bytes_per_token
 
 BLOCK_SIZE = 16
-OFFLOAD_CARD, OFFLOAD_MODEL = "L40S", "Qwen/Qwen3-14B"
-OFFLOADED_BYTES = {"nothing": 0, "4 GB": 4 * 10**9, "8 GB": 8 * 10**9}
-OFFLOAD_CONTEXT, LINK_BANDWIDTH = 4096, 25e9
+TIER_MODEL, N_PROMPT = "meta-llama/Llama-3.2-3B-Instruct", 5761
+LINK_BANDWIDTH = 54e9
+OFFLOAD_MODEL, OFFLOADED_BYTES = "Qwen/Qwen3-14B", 4 * 10**9
 
 _found = partial(check, "tokens_found")
-_plan = partial(check, "offload_plan")
+_tiers = partial(check, "tiers")
 
 
 @_found(hint="Compare the tokens of each run with those of the first run.")
@@ -39,48 +41,69 @@ def the_edited_block_and_all_after_it_are_lost(student: Student, case: AnswerCas
     _expect_hit(student, case, "one name")
 
 
-@_plan(hint="Pass ModelWork.moved_bytes at 4,096 tokens to offload_step_s.")
-def steps_slow_down_by_the_link(student: Student, case: AnswerCase) -> None:
-    """A step moves offloaded bytes at the link's bandwidth, and all others at the GPU's."""
-    functions = case.right or student
-    moved = ModelWork.of(OFFLOAD_MODEL).moved_bytes(OFFLOAD_CONTEXT, 1, 2)
-    bandwidth = Roofline.of(OFFLOAD_CARD).bandwidth
-    for setting, n_bytes in OFFLOADED_BYTES.items():
-        got = number_of(student, case, setting, "step_ms")
-        arguments = (moved, n_bytes, bandwidth, LINK_BANDWIDTH)
-        right = 1e3 * ask(functions, "offload_step_s", *arguments)
-        overlapped_s = ask(functions, "offload_step_s", *arguments, True)
-        all_s = moved / bandwidth
-        slips = {
-            right / 1e3: "Give milliseconds, not seconds.",
-            1e3 * overlapped_s: "That is the time with overlap.",
-            1e3 * all_s: "That is the time with nothing offloaded.",
-            1e3 * (all_s + n_bytes / LINK_BANDWIDTH): "Offloaded bytes come over the link only.",
-        }
-        what, source = f"{setting}, step_ms", "the bytes of a step and both bandwidths"
-        expect_close(case, got, right, what, source, relative=0.01, slips=slips)
+@_tiers(hint="Multiply the tokens by kit.kv_bytes_per_token. Divide by the link.")
+def the_fetch_is_bytes_over_the_link(student: Student, case: AnswerCase) -> None:
+    """`kv_MB` is the cache of the whole prompt, and `fetch_ms` its time over the link."""
+    n_bytes = _prompt_bytes()
+    n_layers = ModelShape.of(TIER_MODEL).n_layers
+    got = _number(student, case, "kv_MB")
+    slips = {
+        n_bytes: "Those are bytes. Give MB (10**6 bytes).",
+        n_bytes / 2**20: "Those are MiB. Give MB (10**6 bytes).",
+        n_bytes / 1e9: "Those are GB. Give MB (10**6 bytes).",
+        n_bytes / 1e6 / n_layers: "That is one layer. Count all layers.",
+        n_bytes / 2e6: "Both a key and a value are stored.",
+    }
+    source = f"{N_PROMPT:,} tokens of the 3B model"
+    expect_close(case, got, n_bytes / 1e6, "kv_MB", source, relative=0.005, slips=slips)
+    got, right = _number(student, case, "fetch_ms"), 1e3 * n_bytes / LINK_BANDWIDTH
+    slips = {right / 1e3: "Give milliseconds, not seconds."}
+    source = "kv_MB over 54 GB/s"
+    expect_close(case, got, right, "fetch_ms", source, relative=0.01, slips=slips)
 
 
-@_plan(hint="Call kit.longest_sequence of lab 1 with fewer bytes of weights.")
+@_tiers(hint="Divide the bytes by the seconds of the recorded prefill.")
+def at_break_even_both_take_as_long(student: Student, case: AnswerCase) -> None:
+    """At `break_even_GB_per_s`, to fetch takes as long as the recorded prefill."""
+    prefill_s = _recorded_prefill_s()
+    right = _prompt_bytes() / prefill_s / 1e9
+    got = _number(student, case, "break_even_GB_per_s")
+    slips = {
+        1e9 * right: "Those are bytes per second. Give GB/s.",
+        1e3 * right: "Those are MB/s. Give GB/s.",
+        LINK_BANDWIDTH / 1e9: "That is the link. Over it, to fetch is faster.",
+    }
+    source = "the bytes of the cache and the recorded prefill"
+    what = "break_even_GB_per_s"
+    expect_close(case, got, right, what, source, relative=0.02, slips=slips)
+
+
+@_tiers(hint="Divide the offloaded bytes by the bytes of one token.")
 def room_grows_by_what_is_offloaded(student: Student, case: AnswerCase) -> None:
-    """`kv_tokens` is the longest sequence besides the weights that stay on the card."""
-    shape = ModelShape.of(OFFLOAD_MODEL)
-    readings = {name: lowest for name, (lowest, _) in vram_readings(OFFLOAD_CARD).items()}
+    """`tokens_for_4_GB` is the tokens of KV cache that fit where the weights were."""
+    token_bytes = kv_bytes_per_token(ModelShape.of(OFFLOAD_MODEL))
+    right = longest_sequence(OFFLOADED_BYTES, 0, token_bytes)
+    slips = {
+        right * ModelShape.of(OFFLOAD_MODEL).n_layers: "That counts one layer.",
+        2 * right: "Both a key and a value are stored.",
+        right * 2**30 / 1e9: "1 GB is 10**9 bytes.",
+    }
+    got, source = _number(student, case, "tokens_for_4_GB"), "4 GB and the bytes of one token"
+    expect_close(case, got, right, "tokens_for_4_GB", source, relative=0.005, slips=slips)
 
-    def room(n_bytes: int, reading: str = "driver") -> int:
-        resident = weight_bytes(shape.n_params) - n_bytes
-        return longest_sequence(readings[reading], resident, kv_bytes_per_token(shape))
 
-    for setting, n_bytes in OFFLOADED_BYTES.items():
-        slips = {
-            shape.n_layers * room(n_bytes): "That counts keys and values of one layer.",
-            room(0): "That is the room with nothing offloaded.",
-            room(-n_bytes): "Offloaded weights leave the card: they make room, and take none.",
-            room(n_bytes, "GB"): "That is the memory on the box. Take what the driver reports.",
-        }
-        got = number_of(student, case, setting, "kv_tokens")
-        what, source = f"{setting}, kv_tokens", "the card's bytes and the weights that stay"
-        expect_close(case, got, room(n_bytes), what, source, relative=0.005, slips=slips)
+def _number(student: Student, case: AnswerCase, name: str) -> float:
+    return finite_number_in(fields_of(student, case, (name,))[name], name)
+
+
+def _prompt_bytes() -> int:
+    return N_PROMPT * kv_bytes_per_token(ModelShape.of(TIER_MODEL))
+
+
+def _recorded_prefill_s() -> float:
+    """The first prefill of the four questions in the record of an H100: all is computed."""
+    rows = record_named("cache-h100", "cache-*.jsonl").of("multi_turn")
+    return next(row.time_s for row in rows if not row.use_cache and row.setting == "round 1")
 
 
 @cache
@@ -93,15 +116,16 @@ def _edited_tokens() -> dict[str, list[int]]:
     return {name: tokenizer(text)["input_ids"] for name, text in edited_prompts().items()}
 
 
+def _blocks(tokens: list[int]) -> list[list[int]]:
+    return [tokens[i : i + BLOCK_SIZE] for i in range(0, len(tokens), BLOCK_SIZE)]
+
+
 def _expect_hit(student: Student, case: AnswerCase, edit: str) -> None:
     got = finite_number_in(fields_of(student, case, (edit,))[edit], edit)
     tokens, cached = _edited_tokens()[edit], _edited_tokens()["same"]
-    if case.right:
-        hashes, known = (case.right.block_hashes(each, BLOCK_SIZE) for each in (tokens, cached))
-    else:
-        hashes, known = (hold(student.block_hashes, each, BLOCK_SIZE) for each in (tokens, cached))
-    arguments = (hashes, known, len(tokens), BLOCK_SIZE)
-    right = ask(case.right or student, "longest_cached_prefix", *arguments)
+    pairs = zip(_blocks(tokens), _blocks(cached), strict=False)
+    n_equal = next((i for i, (one, other) in enumerate(pairs) if one != other), len(tokens))
+    right = min(n_equal, len(cached) // BLOCK_SIZE, (len(tokens) - 1) // BLOCK_SIZE) * BLOCK_SIZE
     slips = {
         len(tokens) - right: "Those are the computed tokens. Give the tokens that are found.",
         right / BLOCK_SIZE: "Those are blocks. Give the tokens in them.",
@@ -118,4 +142,4 @@ def _expect_hit(student: Student, case: AnswerCase, edit: str) -> None:
     expect_close(case, got, right, what, source, relative=1e-9, slips=slips, why=why)
 
 
-OPEN_CASES = {name: [AnswerCase(name)] for name in ("tokens_found", "offload_plan")}
+OPEN_CASES = {name: [AnswerCase(name)] for name in ("tokens_found", "tiers")}
