@@ -4,7 +4,8 @@ Letters in shapes: B batch, H query heads, Hkv KV heads, Q query length, P cache
 length, D head_dim, V vocab; T is the tokens of one append.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from itertools import takewhile
 
 import torch
 from torch import Tensor
@@ -37,10 +38,7 @@ def attend_cached(
 
 
 def forward_cached(
-    model: Transformer,
-    tokens: Tensor,
-    past: list[LayerCache] | None,
-    attend: Callable,
+    model: Transformer, tokens: Tensor, past: list[LayerCache] | None, attend: Callable
 ) -> tuple[Tensor, list[LayerCache]]:
     """One step of the model: logits of the new tokens, after cached ones.
 
@@ -223,15 +221,16 @@ class RingCache:
 
 
 class PagedCache:
-    """Keys and values of many sequences, one layer, in blocks of tokens.
+    """Keys and values of many sequences, one layer, in blocks that sequences may share.
 
-    A sequence owns ceil(length / block_size) blocks; its block table names
+    A sequence has ceil(length / block_size) blocks; its block table names
     them in order, so its token i lies in block block_table[i // block_size] at
-    place i % block_size. A block belongs to one sequence or is free.
+    place i % block_size. A block may be in the tables of several sequences. It
+    is free if it is in no table. A call for one sequence never changes
+    the tokens of another.
 
     keys, values: the storage, two tensors (n_blocks Hkv block_size D), made in
-    `__init__` and never replaced. n_free_blocks: blocks that belong to no
-    sequence.
+    `__init__` and never replaced. n_free_blocks: how many blocks are free.
     """
 
     def __init__(
@@ -250,32 +249,61 @@ class PagedCache:
         self.tables: dict[int, list[int]] = {}
         self.lengths: dict[int, int] = {}
         self.free_blocks = list(range(n_blocks))
+        self.n_users = [0] * n_blocks
+        self.named: dict[Hashable, int] = {}
 
     @property
     def n_free_blocks(self) -> int:
-        """Blocks that belong to no sequence."""
+        """Blocks that are in no block table."""
         return len(self.free_blocks)
 
     def append(self, sequence_id: int, keys: Tensor, values: Tensor) -> None:
         """Add T tokens at the end of a sequence. The first append creates it.
 
-        Shapes: keys and values (Hkv T D), of the storage's dtype, T at least
-        1.
-        Raises: MemoryError, with nothing changed, if too few blocks are free.
+        Full blocks are never written again. If the last block has empty places
+        and another sequence has this block too, copy it into a free block
+        first, and write there. If no other sequence has it, it is not copied.
+
+        Shapes: keys and values (Hkv T D), of the storage's dtype, T >= 1.
+        Raises: MemoryError, with nothing changed, if fewer blocks are free
+        than this needs: as many as the new blocks, and one for a copy.
         """
         block_size = self.keys.shape[2]
         start = self.lengths.get(sequence_id, 0)
         end = start + keys.shape[1]
-        table = self.tables.get(sequence_id, [])
+        table = list(self.tables.get(sequence_id, []))
         n_missing = -(-end // block_size) - len(table)
-        if n_missing > self.n_free_blocks:
-            raise MemoryError(f"{n_missing} blocks are needed, {self.n_free_blocks} are free")
-        table = table + [self.free_blocks.pop() for _ in range(n_missing)]
-        for i, position in enumerate(range(start, end)):
-            block, place = table[position // block_size], position % block_size
-            self.keys[block, :, place] = keys[:, i]
-            self.values[block, :, place] = values[:, i]
+        writes_last = start % block_size > 0
+        n_copies = int(writes_last and self.n_users[table[-1]] > 1)
+        if (n_needed := n_missing + n_copies) > self.n_free_blocks:
+            raise MemoryError(f"{n_needed} blocks are needed, {self.n_free_blocks} are free")
+        if n_copies:
+            shared, table[-1] = table[-1], self._take()
+            self.keys[table[-1]], self.values[table[-1]] = self.keys[shared], self.values[shared]
+            self._leave([shared])
+        elif writes_last:
+            self._forget_name(table[-1])
+        table += [self._take() for _ in range(n_missing)]
+        positions = torch.arange(start, end, device=self.keys.device)
+        blocks = torch.tensor(table, device=self.keys.device)[positions // block_size]
+        self.keys[blocks, :, positions % block_size] = keys.transpose(0, 1)
+        self.values[blocks, :, positions % block_size] = values.transpose(0, 1)
         self.tables[sequence_id], self.lengths[sequence_id] = table, end
+
+    def _take(self) -> int:
+        block = self.free_blocks.pop()
+        self.n_users[block] = 1
+        return block
+
+    def _leave(self, blocks: Sequence[int]) -> None:
+        for block in blocks:
+            self.n_users[block] -= 1
+            if self.n_users[block] == 0:
+                self._forget_name(block)
+                self.free_blocks.append(block)
+
+    def _forget_name(self, block: int) -> None:
+        self.named = {name: other for name, other in self.named.items() if other != block}
 
     def gather(self, sequence_id: int) -> LayerCache:
         """The sequence's keys and values in order, a pair of (Hkv length D)."""
@@ -289,10 +317,10 @@ class PagedCache:
         return list(self.tables[sequence_id])
 
     def rewind(self, sequence_id: int, n_tokens: int) -> None:
-        """Forget a sequence's last `n_tokens`; blocks without tokens become free.
+        """Forget a sequence's last `n_tokens`; blocks without tokens leave its table.
 
-        After a rewind of all its tokens, the sequence is empty, with an empty
-        block table.
+        They become free if no other sequence has them. After a rewind of all
+        its tokens, the sequence is empty, with an empty block table.
         Raises: ValueError, with nothing changed, unless 0 <= n_tokens <=
         length.
         """
@@ -301,11 +329,51 @@ class PagedCache:
             raise ValueError(f"cannot rewind {n_tokens} of {length} cached tokens")
         n_kept_blocks = -(-(length - n_tokens) // self.keys.shape[2])
         table = self.tables[sequence_id]
-        self.free_blocks += table[n_kept_blocks:]
+        self._leave(table[n_kept_blocks:])
         self.tables[sequence_id] = table[:n_kept_blocks]
         self.lengths[sequence_id] = length - n_tokens
 
     def free(self, sequence_id: int) -> None:
-        """Forget a sequence. Its blocks become free, its id can be used again."""
-        self.free_blocks += self.tables.pop(sequence_id)
+        """Forget a sequence; its id can be used again. Blocks of no other become free."""
+        self._leave(self.tables.pop(sequence_id))
         del self.lengths[sequence_id]
+
+    def fork(self, sequence_id: int, new_id: int) -> None:
+        """A new sequence `new_id` with the tokens of `sequence_id`, in the same blocks.
+
+        It takes no free block. Each of the two can then grow on its own.
+        Raises: ValueError, with nothing changed, if there is no sequence
+        `sequence_id` (it was freed, for example), or if `new_id` exists.
+        """
+        if sequence_id not in self.tables:
+            raise ValueError(f"there is no sequence {sequence_id} to fork")
+        self._begin(new_id, self.tables[sequence_id], self.lengths[sequence_id])
+
+    def _begin(self, new_id: int, table: Sequence[int], length: int) -> None:
+        if new_id in self.tables:
+            raise ValueError(f"there is a sequence {new_id} already")
+        for block in table:
+            self.n_users[block] += 1
+        self.tables[new_id], self.lengths[new_id] = list(table), length
+
+    def name_blocks(self, sequence_id: int, hashes: Sequence[Hashable]) -> None:
+        """Name the full blocks of a sequence by these hashes, in order.
+
+        Of two lengths, the smaller counts: blocks without a hash get no name.
+        A name ends when its block becomes free, or when `append` writes into
+        it (after a rewind). A hash that names another block already stays
+        with that block.
+        """
+        n_full = self.lengths[sequence_id] // self.keys.shape[2]
+        for name, block in zip(hashes, self.tables[sequence_id][:n_full], strict=False):
+            self.named.setdefault(name, block)
+
+    def begin(self, new_id: int, hashes: Sequence[Hashable]) -> int:
+        """A new sequence that starts with the blocks that these hashes name; its length.
+
+        It stops at the first hash that names no block, so it may be empty.
+        Raises: ValueError, with nothing changed, if `new_id` exists.
+        """
+        table = [self.named[name] for name in takewhile(self.named.__contains__, hashes)]
+        self._begin(new_id, table, len(table) * self.keys.shape[2])
+        return self.lengths[new_id]

@@ -42,8 +42,8 @@ student_name = "instructor"
 student_id = "instructor"
 
 # %% given="setup"
-from collections.abc import Callable
-from itertools import cycle
+from collections.abc import Callable, Hashable, Sequence
+from itertools import cycle, takewhile
 
 import torch
 from torch import Tensor
@@ -73,14 +73,8 @@ check = kit.start("kv_cache", globals())
 # | `LayerCache` | the type of a pair (keys, values) of one layer |
 # | `Pick` | the type of a function from logits (B V) to tokens (B,) |
 #
-# With the sizes of the largest GPT-2 it has 1,555.97 million parameters, without the learned
-# positions. The next cell builds that model on PyTorch's `meta` device, which stores shapes but
-# no numbers.
-
-# %% experiment="gpt2_xl"
-with torch.device("meta"):
-    gpt2_xl = Transformer(lab.GPT2_XL)
-print(f"{gpt2_xl.n_params / 1e6:,.2f}M parameters")
+# With the sizes of the largest GPT-2, this model has 1,555.97 million parameters. The learned
+# positions are not counted.
 
 # %% [markdown]
 # ## 1. Attention with a past
@@ -160,7 +154,7 @@ for name, make_pick in (
 # How many tokens go through the model while it generates? This count needs no clock and no GPU.
 # It is the number that the cache changes.
 
-# %% exercise="labkit.kv_cache:tokens_processed" points=1 minutes=10 level=1
+# %% exercise="labkit.kv_cache:tokens_processed" points=0.5 minutes=10 level=1
 
 # %% experiment="counts"
 rows = []
@@ -191,31 +185,6 @@ kit.Table(
 # ```
 
 # %% exercise="labkit.kv_cache:ArenaCache" points=2 minutes=30 level=2
-
-# %% [markdown]
-# How much memory do the two ways request? One layer of the model above caches 256 tokens, one at
-# a time. We add up the bytes of every storage that we get.
-
-# %% experiment="memory"
-n_tokens, sizes = 256, (1, config.n_kv_heads, 1, config.head_dim)
-keys, values, queries = (
-    torch.ones(sizes),
-    torch.ones(sizes),
-    torch.ones(1, 8, 1, config.head_dim),
-)
-arena = ArenaCache(1, 1, config.n_kv_heads, config.head_dim, n_tokens)
-past, sizes_by_cat, arenas_seen = None, [], {}
-for _ in range(n_tokens):
-    _, past = attend_cached(queries, keys, values, past)
-    sizes_by_cat.append(sum(part.untyped_storage().nbytes() for part in past))
-    for view in arena.append(0, keys, values):
-        storage = view.untyped_storage()
-        arenas_seen[storage.data_ptr()] = storage.nbytes()
-
-n_bytes = sum(sizes_by_cat), sum(sizes_by_cat[-2:]), sum(arenas_seen.values())
-print(f"concatenation: {n_bytes[0]:12,} bytes in {2 * n_tokens} tensors,")
-print(f"               {n_bytes[1]:12,} bytes at once: old and new tensors")
-print(f"arena:         {n_bytes[2]:12,} bytes in {len(arenas_seen)} tensors")
 
 # %% [markdown]
 # Now the model runs on the arena. We feed one token at a time. A single new token sees everything
@@ -315,16 +284,38 @@ print(f"{n_tokens} tokens through {window} slots: largest difference {largest:.1
 # a gets 3 more tokens    block table [0, 2, 3] block 2 takes 2 of them, block 3 takes 1
 # ```
 #
-# Each block belongs to exactly one sequence, or it is free. This must stay true through every
-# append, rewind and free. You may take any free block.
+# Two sequences that begin with the same text have the same keys and values there. So a block may be
+# in the tables of several sequences. Count for each block in how many tables it is: its *reference
+# count*. A block is free when its count is 0. `fork` makes a second sequence from one, for example
+# to try two answers to one question. It copies no token, it only counts.
 #
-# Write the class in three stages, and run the check after each:
+# Then one of the two gets a token, and the last block has empty places. If the token went in there,
+# the other sequence would lose its place. So the block is copied first, into a free block, and the
+# table of the writer names the copy. This is *copy on write*:
 #
-# 1. `__init__`, `n_free_blocks`, `block_table`, `append` and `gather`.
+# ```
+# a, 6 tokens             block table [0, 2]    reference counts: block 0: 1, block 2: 1
+# fork a to c             block table [0, 2]    block 0: 2, block 2: 2
+# c gets a token          c has [0, 3]          block 0: 2, block 2: 1, block 3: 1 (a copy of 2)
+# a gets a token          a has [0, 2]          nobody else has block 2: no copy
+# free a                  c has [0, 3]          block 2 is free, block 0 is not
+# ```
+#
+# A new request can also find blocks that an earlier one computed. In lab 3 you gave each full block
+# a hash, which stands for the block and all tokens before it. `name_blocks` remembers these hashes,
+# and `begin` starts a sequence with the blocks that it finds. A name must end when its block no
+# longer holds these tokens. You may take any free block.
+#
+# Write the class in five stages, and run the check after each:
+#
+# 1. `__init__`, `n_free_blocks`, `block_table`, `append` and `gather`. Compute the block and the
+#    place of each new token, and write all of them with one indexed assignment.
 # 2. `rewind` and `free`.
 # 3. The MemoryError and the ValueError, with nothing changed.
+# 4. `fork`, with the copy in `append`. Now `rewind` and `free` count too.
+# 5. `name_blocks` and `begin`.
 
-# %% exercise="labkit.kv_cache:PagedCache" points=2 minutes=45 level=3
+# %% exercise="labkit.kv_cache:PagedCache" points=3 minutes=90 level=3
 
 # %% experiment="reserved_memory"
 lengths = {"a": 37, "b": 500, "c": 6, "d": 120}
@@ -338,6 +329,28 @@ rows = [
     ["places in an arena of 512 for each", 512 * len(lengths)],
 ]
 kit.Table(["what", "tokens"], rows)
+
+# %% [markdown]
+# Four requests have the same instructions of 200 tokens and then a question of their own. The first
+# computes everything. The others begin with the blocks that the hashes of lab 3 find. The last full
+# block of the instructions is shared as well, but not the rest of 8 tokens: it has no hash.
+
+# %% experiment="shared_instructions"
+instructions = list(range(200))
+prompts = [instructions + [1000 + i] * 24 for i in range(4)]
+paged = PagedCache(n_blocks=64, block_size=16, n_kv_heads=2, head_dim=8)
+rows = []
+for i, tokens in enumerate(prompts):
+    hashes = lab.block_hashes(tokens, 16)
+    n_found = paged.begin(i, hashes)
+    paged.append(i, *torch.randn(2, 2, len(tokens) - n_found, 8))
+    paged.name_blocks(i, hashes)
+    rows.append([i, n_found, len(tokens) - n_found, 64 - paged.n_free_blocks])
+kit.Table(
+    ["request", "tokens found", "tokens computed", "blocks in use"],
+    rows,
+    f"prompts of {len(prompts[0])} tokens; alone, each needs {-(-len(prompts[0]) // 16)} blocks",
+)
 
 # %% [markdown]
 # ### Arena, pages and concatenation, by the clock
@@ -523,28 +536,18 @@ lab.cache_timing(
 # %% [markdown]
 # ### Written answer: rewinding
 #
-# Write 3 to 5 sentences:
-#
-# 1. Rewinding the arena takes the same time for 1 token and for 1,000. Why?
-# 2. A full ring cannot return to an earlier state. Why?
+# Write one or two sentences: rewinding an arena takes the same time for 1 token and for 1,000, and a
+# full ring cannot return to an earlier state. Why?
 
-# %% [markdown] written="rewinding" points=1
-# In the arena, a token is written at its position, and nothing else is written there while it is
-# cached. So all tokens before the rewound ones are still in place, and to forget is one
-# subtraction. The next append writes over the forgotten tokens. No byte is moved, so the number
-# of tokens does not matter: O(1).
-#
-# In a full ring, each new token replaced the token that left the window at that moment. After a
-# rewind of r tokens, the window should begin r positions earlier. But those r keys and values
-# were replaced. The number could be lowered, but the data is gone. One would have to compute it
-# again, or keep a ring that is longer than the window by the largest rewind (for speculative
-# decoding, window + gamma slots).
+# %% [markdown] written="rewinding" points=0.5
+# In the arena the kept tokens stay in place, so a rewind is one subtraction, however many tokens it
+# forgets. In a full ring each new token replaced the one that left the window, so the tokens that
+# would come back into the window are gone.
 #
 # *Marking:*
 #
 # * *0.25 if the answer says that the kept tokens stay in place and only a number changes.*
-# * *0.25 if it concludes that no data is moved, so the duration does not depend on the count.*
-# * *0.5 if it says that a full ring has replaced the tokens that would return to the window.*
+# * *0.25 if it says that a full ring has replaced the tokens that would return to the window.*
 
 # %% [markdown]
 # ## What you have shown

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labkit.cache_benchmark import block_hashes
 from labkit.kv_cache import (
     ArenaCache,
     PagedCache,
@@ -246,6 +247,57 @@ def test_freed_blocks_are_used_again():
         assert (cache.gather(sequence_id)[0] == sequence_id).all()
         cache.free(sequence_id)
     assert cache.n_free_blocks == 2
+
+
+family = st.tuples(
+    st.sampled_from(["append", "append", "rewind", "free", "fork"]),
+    st.integers(0, 3),
+    st.integers(0, 7),
+)
+
+
+@given(life=st.lists(family, max_size=30), block_size=st.integers(1, 4))
+def test_sequences_that_share_blocks_keep_their_tokens_and_no_block_is_lost(life, block_size):
+    cache, held = PagedCache(8, block_size, 2, 3), {}
+    for operation, one, n in life:
+        mine = held.get(one, torch.zeros(2, 2, 0, 3))
+        before = {i: cache.block_table(i) for i in held}, cache.n_free_blocks
+        try:
+            if operation == "append":
+                tokens = torch.randn(2, 2, n + 1, 3)
+                cache.append(one, *tokens)
+                held[one] = torch.cat([mine, tokens], dim=2)
+            elif operation == "fork":
+                cache.fork(one, n % 4)
+                held[n % 4] = mine
+            elif one in held and operation == "rewind":
+                cache.rewind(one, n)
+                held[one] = mine[:, :, : mine.shape[2] - n]
+            elif one in held:
+                cache.free(one)
+                del held[one]
+        except (MemoryError, ValueError):
+            assert ({i: cache.block_table(i) for i in held}, cache.n_free_blocks) == before
+        users = owned_blocks(cache)
+        assert len(set(users)) == 8 - cache.n_free_blocks
+        assert cache.n_users == [users.count(block) for block in range(8)]
+        for sequence_id, tokens in held.items():
+            assert torch.equal(torch.stack(cache.gather(sequence_id)), tokens)
+
+
+def test_a_prompt_begins_with_the_blocks_that_lab_3_hashes_find():
+    cache, prompts = (
+        PagedCache(16, 4, 1, 1),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 4, 5, 0, 7, 8]),
+    )
+    keys = torch.arange(9.0).view(1, 9, 1)
+    cache.append(0, keys, keys)
+    cache.name_blocks(0, block_hashes(prompts[0], 4))
+    assert cache.begin(1, block_hashes(prompts[1], 4)) == 4
+    assert cache.block_table(1) == cache.block_table(0)[:1]
+    cache.append(1, keys[:, :4], keys[:, :4])
+    assert cache.gather(0)[0].flatten().tolist() == list(range(9))
+    assert cache.n_free_blocks == 16 - 4
 
 
 def test_stores_lie_on_the_device_that_is_asked_for():
