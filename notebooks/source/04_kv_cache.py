@@ -225,6 +225,59 @@ same = tokens == kit.generate_uncached(model, prompt, 40)
 print(f"{same.sum()} of {same.numel()} tokens are those of the uncached run")
 
 # %% [markdown]
+# ### A trained model speaks through your arena
+#
+# The small trained model of the kit has *rotary positions*: it rotates each query and each key by an
+# angle that grows with its position, before the key is cached. Here its keys and values go through
+# your `ArenaCache`. Then three classic bugs are built in, one at a time. None of them raises an
+# error. You only see the text.
+
+# %% experiment="speech"
+loaded = kit.zoo.load("tiny-target", profile="cpu")
+beginning = "Once upon a time,"
+rows = [
+    [what, lab.speak(loaded, ArenaCache, beginning, 24, bug)]
+    for bug, what in lab.BUGS.items()
+]
+kit.Table(["what is wrong", f"the text after {beginning!r}"], rows)
+
+# %% [markdown]
+# Read the three wrong texts. With the wrong rows of the mask, a new token sees only the first token
+# of the prompt. With a wrong offset, the new key is rotated as if it stood at the beginning: the
+# text stays fluent, so this bug is the hardest to notice. With the cache of another layer, the words
+# no longer fit together.
+
+# %% [markdown]
+# ### An arena of 8 bits
+#
+# The tokens of a cache can be stored as whole numbers from −127 to 127. Each needs one byte. A
+# *scale* says what one step is worth. Here each token has a scale of 4 bytes in each head, for its
+# key and for its value. Three questions: how large is the error, how many tokens more fit into the
+# same memory, and does the model still say the same?
+#
+# Some heads have much larger keys than others. The table also shows the error of the other heads
+# when one head is 100 times as large. If all numbers share one scale, that head decides it.
+
+# %% experiment="quantised"
+rng = torch.Generator().manual_seed(0)
+errors = lab.quantisation_errors(lambda: torch.randn(8, 256, 64, generator=rng))
+rows = [
+    [name, *(f"{error:.3f}" for error in pair)] for name, pair in errors.items()
+]
+headings = ["one scale for", "largest error", "with a head 100 times as large"]
+display(kit.Table(headings, rows, "in parts of the mean size of a number"))
+n_bytes = [
+    lab.bytes_per_token(64, 8, 2),
+    lab.bytes_per_token(64, 8, 1, scale_width=4),
+]
+print(
+    f"bytes per token and layer: {n_bytes[0]:,} with 16 bits, {n_bytes[1]:,} with 8"
+)
+print(f"so {n_bytes[0] / n_bytes[1]:.2f} times as many tokens fit")
+print(lab.speak(loaded, ArenaCache, beginning, 24))
+print(lab.speak(loaded, lab.QuantisedArena, beginning, 24))
+
+# %% [markdown]
 # ## 6. A ring
 #
 # With sliding-window attention, a query sees at most `window` tokens: itself and the `window` − 1
@@ -353,63 +406,34 @@ kit.Table(
 )
 
 # %% [markdown]
-# ### Arena, pages and concatenation, by the clock
+# ### The stores by the clock
 #
-# Each way adds 16 tokens to 1,024 cached ones, and attends after each token. We time the ways in
-# turns, seven runs each. The arena gives views. Concatenation and `gather` copy all cached tokens.
-# Which way is the fastest on your machine?
+# One layer with 32 query heads, 8 KV heads and a head dimension of 64 has 4,096 tokens cached. Each
+# step appends a token and attends to all. All ways give the same numbers:
+#
+# * *concatenation* copies all cached keys and values in each step, *arena* copies none;
+# * *gathered* pages are copied into one tensor, and attention reads that;
+# * *walked* pages are read where they lie. Attention runs over one block after the other. Each block
+#   gives a maximum, a total and an output, and these are merged. Lab 7 explains the merge.
+#
+# Which way is the fastest on your machine, and which block size?
 
 # %% experiment="store_timing"
-n_cached, n_steps = 1024, 16
-
-
-def random_heads(n_heads, n_tokens):
-    return torch.randn(1, n_heads, n_tokens, config.head_dim, device=device)
-
-
-cached = [random_heads(config.n_kv_heads, n_cached) for _ in range(2)]
-new = [random_heads(config.n_kv_heads, 1) for _ in range(2)]
-query = random_heads(config.n_heads, 1)
-sizes = (config.n_kv_heads, config.head_dim)
-timed_arena = ArenaCache(1, 1, *sizes, n_cached + n_steps, device=device)
-timed_arena.append(0, *cached)
-timed_pages = PagedCache((n_cached + n_steps) // 16, 16, *sizes, device=device)
-timed_pages.append(0, *(part[0] for part in cached))
-
-
-def attend_all(keys, values):
-    mask = torch.ones(1, keys.shape[2], dtype=torch.bool, device=device)
-    return masked_attention(query, keys, values, mask)
-
-
-def run_concatenation():
-    past = cached
-    for _ in range(n_steps):
-        past = [torch.cat(parts, dim=2) for parts in zip(past, new, strict=True)]
-        attend_all(*past)
-
-
-def run_arena():
-    for _ in range(n_steps):
-        attend_all(*timed_arena.append(0, *new))
-    timed_arena.rewind(n_steps)
-
-
-def run_pages():
-    for _ in range(n_steps):
-        timed_pages.append(0, *(part[0] for part in new))
-        attend_all(*(part[None] for part in timed_pages.gather(0)))
-    timed_pages.rewind(0, n_steps)
-
-
-ways = {"concatenation": run_concatenation, "arena": run_arena, "pages": run_pages}
-store_times = kit.timing.time_in_turns(ways, title="stores", n_repeats=7)
-rows = [[way, f"{1e6 * store_times[way].median_s / n_steps:.0f}"] for way in ways]
+store_times = lab.time_stores(ArenaCache, PagedCache, 4096, device)
+rows = [
+    [way, f"{1e6 * timing.median_s / lab.N_STEPS:,.0f}"]
+    for way, timing in store_times.items()
+]
 kit.Table(
-    ["store", "µs per token"],
-    rows,
-    f"one layer on {device}, {n_cached:,} tokens cached",
+    ["store", "µs per step"], rows, f"one layer on {device}, 4,096 tokens cached"
 )
+
+# %% [markdown]
+# Each way loses somewhere. Concatenation loses with every token that is cached, because it copies
+# all of them. An arena loses memory: it reserves its largest length. Gathering loses when the cache
+# is large, because it copies as concatenation does. Walking loses when the blocks are small: each
+# block starts a few operations of its own. A kernel that walks the table inside one launch has
+# neither cost, so servers use such a kernel.
 
 # %% [markdown]
 # ### The three stores side by side

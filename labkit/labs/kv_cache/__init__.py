@@ -7,6 +7,9 @@ __all__, __getattr__, __dir__ = offer(
     {
         "labkit.cache_benchmark": "block_hashes",
         "labkit.labs.kv_cache.figures": "cache_timing",
+        "labkit.labs.kv_cache.quantised": "QuantisedArena bytes_per_token quantisation_errors",
+        "labkit.labs.kv_cache.speech": "BUGS speak",
+        "labkit.labs.kv_cache.stores": "N_STEPS time_stores",
         "labkit.labs.kv_cache.widget": "store_player",
     },
 )

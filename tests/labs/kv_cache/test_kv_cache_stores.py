@@ -1,0 +1,40 @@
+"""The stores by the clock agree in what they compute; a trained model speaks through an arena."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from labkit import zoo
+from labkit.kv_cache import ArenaCache, PagedCache
+from labkit.labs.kv_cache import experiments
+from labkit.labs.kv_cache.speech import BUGS, speak
+from labkit.labs.kv_cache.stores import BLOCK_SIZES, ways_of
+from labkit.measuring.profiles import PROFILES
+
+
+@pytest.mark.parametrize("n_cached", [1, 255, 300])
+def test_all_stores_give_the_same_attention_and_can_run_again(n_cached):
+    ways = ways_of(ArenaCache, PagedCache, n_cached)
+    assert len(ways) == 2 + 2 * len(BLOCK_SIZES)
+    for run in [*ways.values(), *ways.values()]:
+        torch.testing.assert_close(run(), ways["concatenation"]())
+
+
+def test_a_row_for_each_store_and_length_is_recorded_once():
+    cpu = dataclasses.replace(PROFILES["cpu"])
+    rows = list(experiments.cache_stores(cpu, (20, 40), n_samples=2))
+    assert len(rows) == 2 * (2 + 2 * len(BLOCK_SIZES)) == len({row.key for row in rows})
+    assert all(row.time_s > 0 for row in rows)
+    done = {row.key for row in rows}
+    assert not list(experiments.cache_stores(cpu, (20, 40), is_done=done.__contains__))
+
+
+def test_a_trained_model_speaks_as_with_its_own_cache_and_each_bug_changes_the_text():
+    loaded = zoo.load("tiny-target", profile="cpu")
+    text = "Once upon a time,"
+    tokens = loaded.tokenizer(text, return_tensors="pt").input_ids
+    own = loaded.model.generate(tokens, max_new_tokens=12, do_sample=False)[0, tokens.shape[1] :]
+    said = {bug: speak(loaded, ArenaCache, text, 12, bug) for bug in BUGS}
+    assert said[""] == loaded.tokenizer.decode(own)
+    assert len(set(said.values())) == len(BUGS)
