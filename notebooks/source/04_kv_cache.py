@@ -259,7 +259,7 @@ kit.Table(["what is wrong", f"the text after {beginning!r}"], rows)
 # when one head is 100 times as large. If all numbers share one scale, that head decides it.
 
 # %% experiment="quantised"
-rng = torch.Generator().manual_seed(0)
+rng = torch.Generator("cpu").manual_seed(0)
 errors = lab.quantisation_errors(lambda: torch.randn(8, 256, 64, generator=rng))
 rows = [
     [name, *(f"{error:.3f}" for error in pair)] for name, pair in errors.items()

@@ -26,7 +26,7 @@ table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 # fails a_sequence_takes_just_enough_blocks rewind_gives_emptied_blocks_back
 #   running_out_of_blocks_changes_nothing a_fork_has_the_tokens_and_takes_no_block
 #   a_write_into_a_shared_block_is_made_in_a_copy a_shared_block_is_freed_by_its_last_sequence
-#   [a_family_of_forks_keeps_its_tokens]
+#   (a_family_of_forks_keeps_its_tokens)
 
 # %% takes the next block as soon as one is full
 # = -(-end // block_size) - len(table) => max(0, end // block_size + 1 - len(table))
@@ -63,7 +63,7 @@ table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 # = -(-(length - n_tokens) // self.keys.shape[2]) => (length - n_tokens) // self.keys.shape[2] + 1
 
 # fails rewind_gives_emptied_blocks_back a_shared_block_is_freed_by_its_last_sequence
-#   [a_family_of_forks_keeps_its_tokens]
+#   (a_family_of_forks_keeps_its_tokens)
 
 # %% a sequence without tokens is forgotten
 # - self.lengths[sequence_id] = length - n_tokens
@@ -130,7 +130,7 @@ self.free_blocks = []
 raise MemoryError(f"{n_needed} blocks are needed, {self.n_free_blocks} are free")
 
 # fails running_out_of_blocks_changes_nothing a_shared_block_is_freed_by_its_last_sequence
-#   a_copy_needs_a_free_block [a_family_of_forks_keeps_its_tokens]
+#   a_copy_needs_a_free_block (a_family_of_forks_keeps_its_tokens)
 
 # %% leaves the last block unused
 # = n_copies) > self.n_free_blocks => n_copies) >= self.n_free_blocks > -1
@@ -209,7 +209,7 @@ self.n_users[block] += 1000
 # = (n_needed := n_missing + n_copies) > self.n_free_blocks => (n_needed := n_missing) > self.n_free_blocks
 
 # fails a_shared_block_is_freed_by_its_last_sequence a_fork_that_cannot_be_is_refused
-#   a_name_ends_with_the_tokens_it_stands_for [a_family_of_forks_keeps_its_tokens]
+#   a_name_ends_with_the_tokens_it_stands_for (a_family_of_forks_keeps_its_tokens)
 
 # %% the count is not lowered when a sequence is freed
 # - self._leave(self.tables.pop(sequence_id))
