@@ -7,6 +7,7 @@ from labkit.checks.names import MAGIC, bound_names, text_of
 
 CHECK_CALL = re.compile(r"check\([\"'](\w+)[\"'][^()\n]*\);?")
 MAX_CALL_CHARS = 200
+IN_TEXT = re.compile(r"`(\w+)`")
 RESET = re.compile(r"^[ \t]*%reset\b", re.MULTILINE)
 
 
@@ -100,6 +101,11 @@ def statements(source: str) -> list[str]:
             parts.append("\n".join(lines[start : node.end_lineno]))
         end = node.end_lineno
     return parts
+
+
+def names_in_text(text: str) -> list[str]:
+    """The names that a text has between backticks, each once."""
+    return list(dict.fromkeys(IN_TEXT.findall(text)))
 
 
 def squeeze(source: str) -> str:

@@ -65,11 +65,11 @@ def kv_cache_bytes(
     """Bytes of the KV cache of a batch whose sequences are all n_tokens long.
 
     Add up the layers: config.layer_types names the kind of each. This is what
-    they store for each sequence of the batch. A "full_attention" layer stores a key and a
-    value of head_dim numbers for each token and each KV head. There are
-    config.num_key_value_heads of these. A "sliding_attention" layer stores the
-    same, but only of the last config.sliding_window tokens, the newest one
-    included.
+    they store for each sequence of the batch. A "full_attention" layer stores
+    a key and a value of head_dim numbers for each token and each KV head.
+    There are config.num_key_value_heads of these. A "sliding_attention" layer
+    stores the same, but only of the last config.sliding_window tokens, the
+    newest one included.
     A "latent_attention" layer stores one vector per token instead of keys and
     values. It has kv_lora_rank + qk_rope_head_dim numbers.
     A "linear_attention" layer takes config.state_bytes bytes at every length,

@@ -7,7 +7,6 @@ and its order among the others is another one for every question.
 import hashlib
 import hmac
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,10 +18,9 @@ from autograder.desk.groups import Group, groups_of
 from autograder.desk.outputs import Output, outputs_of, pictures_beside
 from autograder.desk.rubric import Question, questions_of
 from autograder.desk.states import AnswerId, digest_of
+from autograder.names import names_in_text
 from autograder.record.log import read_results
 from autograder.record.results import Result
-
-_CODE_NAME = re.compile(r"`(\w+)`")
 
 
 @dataclass(frozen=True)
@@ -173,7 +171,7 @@ class Answers:
 
 def _answer(name: str, key: AnswerId, question: Question, cells: Mapping[str, dict]) -> Answer:
     cell = cells[question.name]
-    named = dict.fromkeys(_CODE_NAME.findall(question.text))
+    named = names_in_text(question.text)
     own = {each: _source(cells[each]) for each in named if each in cells}
     noted = tuple(map(str, cell["metadata"].get("noted", ())))
     return Answer(name, key, _source(cell), cell.get("attachments", {}), own, noted)

@@ -153,7 +153,8 @@ class MarkStore:
     def undo(self, who: str, request: str) -> list[AnswerId]:
         """Take back a person's last act that stands; the answers it was about.
 
-        Raises: Refusal if there is none; ConflictError if an answer has changed since.
+        Points of an item go back for answers that were marked with the item since, too.
+        Raises: Refusal if there is none; ConflictError if an answer or the item has changed since.
         """
         request = named(request, "undo")
         with self._tables.writing() as book:
@@ -168,15 +169,18 @@ class MarkStore:
                 "select lab, question, student, before, after from desk_change where act = ?",
                 (undone,),
             ).fetchall()
-            for *names, before, after in rows:
-                key = AnswerId(*names)
+            undone_of = {AnswerId(*names): (after, before) for *names, before, after in rows}
+            for key, (after, before) in undone_of.items():
                 entry = entry_of(book, key)
                 if entry.state != State.from_json(after):
                     raise conflict_of(book, key, entry.state)
                 change(book, act, key, entry, State.from_json(before))
+            later = {} if item is None else self._undo_points(book, item, item_after, item_before)
+            for key, (_, state) in later.items():
+                change(book, act, key, entry_of(book, key), state)
             if item is not None:
                 write_points(book, act, item, item_after, item_before)
-        return [AnswerId(*row[:3]) for row in rows]
+        return [*undone_of, *later]
 
     def split_students(self, lab: str, question: str) -> set[str]:
         """Whose answers were taken out of their groups."""
@@ -221,6 +225,16 @@ class MarkStore:
             for key, (_, after) in plan.changes.items():
                 change(book, act, key, entry_of(book, key), after)
         return True
+
+    def _undo_points(
+        self, book: sqlite3.Connection, item: int, points: float, before: float
+    ) -> dict[AnswerId, tuple[State, State]]:
+        """What changes besides if an item has its points of before. Raises: ConflictError."""
+        plan = self._plan(book, item, before)
+        if plan.item.points != points:
+            has = f"it has {as_points(plan.item.points)} points now"
+            raise ConflictError(f"The points of this item were changed since: {has}.")
+        return plan.changes
 
     def _plan(self, book: sqlite3.Connection, item: int, points: float) -> ItemChange:
         row = book.execute("select lab, question from desk_item where id = ?", (item,)).fetchone()

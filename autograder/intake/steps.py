@@ -92,9 +92,14 @@ class StepPlan:
 
     def _note_rebound(self, name: str, later: list[Step]) -> None:
         for step in later:
-            if name in step.source and name in bound_names(step.source):
-                place = f"cell {step.index + 1}"
+            if name not in step.source:
+                continue
+            place = f"cell {step.index + 1}"
+            if name in bound_names(step.source):
                 self.notes.append(f"{place} defines {name} again: its answer cell counts")
+            elif own := _attributes_of(name, step.source):
+                what = ", ".join(own[:MAX_NAMES])
+                self.notes.append(f"{place} changes {what}: its answer cell counts")
 
     def _note_changed(self, steps: list[Step], first: int) -> None:
         """Note cells that change what is given: names of Python and of the setup, and libraries.
@@ -155,3 +160,8 @@ class StepPlan:
                 idle.discard(id(step))
                 needed |= used_names(step.source)
         return [step for step in steps if id(step) not in idle]
+
+
+def _attributes_of(name: str, source: str) -> list[str]:
+    """The attributes of this name that code changes."""
+    return sorted(each for each in changed_names(source) if each.startswith(f"{name}."))

@@ -166,7 +166,7 @@ SAMPLES = [
            rewrite("operations", ("14.2", '1e6 * mine.of("output_sweep")[0].time_s / 1589')),
            ("operations",), PARTLY),
     Sample("paul", "02_throughput", "text in a number field",
-           rewrite("serving_point", ("0.0896", '"0.09 dollars"')),
+           rewrite("serving_point", ("0.0963", '"0.09 dollars"')),
            ("the_price_follows_from_the_step",)),
     Sample("pia", "02_throughput", "an answer without one of the models",
            rewrite("without_launches", ('"Qwen3-1.7B": 1.0, ', "")),

@@ -26,6 +26,7 @@ from nbformat import NotebookNode
 from autograder.builder.notebooks import to_bytes
 from autograder.course.times import instant
 from autograder.files import write_whole
+from autograder.names import names_in_text
 from autograder.record.database import (
     DATABASE,
     GradebookError,
@@ -183,7 +184,7 @@ class CourseBook:
         return self.folder / step / result.student / result.lab / f"{result.lab}.ipynb"
 
     def _unchanged(self, result: Result, cells: list[NotebookNode], submitted: bytes) -> set[str]:
-        """The names of the answers that are, to the letter, those recorded last.
+        """The names of the answers of which a person reads, to the letter, what was recorded last.
 
         What could not be graded has no answers that could be compared: there the file counts.
         """
@@ -192,10 +193,10 @@ class CourseBook:
         if not last.exists() or (result.score is None and not is_same_file):
             return set()
         try:
-            before = _sources(json.loads(last.read_bytes())["cells"])
+            before = _read(json.loads(last.read_bytes())["cells"])
         except ValueError:  # a power cut has torn it
             return set()
-        return {name for name, source in _sources(cells).items() if before.get(name) == source}
+        return {name for name, read in _read(cells).items() if before.get(name) == read}
 
     def _record_marks(
         self, result: Result, handed_in: datetime | None, unchanged: set[str]
@@ -268,10 +269,25 @@ def _recorded(points: float | None, result: Result) -> float | None:
     return round(points or 0.0, 4)
 
 
-def _sources(cells: list[dict]) -> dict[str, str]:
-    """The text of the cells that nbgrader knows, by name."""
-    named = [cell for cell in cells if "nbgrader" in cell["metadata"]]
-    return {cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"]) for cell in named}
+def _read(cells: list[dict]) -> dict[str, list]:
+    """What a person reads of the cells that nbgrader knows, by name.
+
+    That is the text of a cell, its pictures, and the code that its question names.
+    """
+    found: dict[str, list] = {}
+    named: dict[str, list[str]] = {}
+    asked = ""
+    for cell in cells:
+        source = "".join(cell["source"])
+        if "nbgrader" in cell["metadata"]:
+            name = cell["metadata"]["nbgrader"]["grade_id"]
+            found[name] = [source, cell.get("attachments", {})]
+            named[name] = names_in_text(asked) if cell["cell_type"] == "markdown" else []
+        if cell["cell_type"] == "markdown" and "submitted" not in cell["metadata"]:
+            asked = source
+    code = {name: read[0] for name, read in found.items()}
+    return {name: [*read, [code.get(each) for each in named[name]]]
+            for name, read in found.items()}  # fmt: skip
 
 
 @contextmanager

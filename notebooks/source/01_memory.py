@@ -199,12 +199,11 @@ training = {
 lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 
 # %% [markdown]
-# (The figure divides the cache of 32,768 tokens by the tokens. At 1,024 tokens,
-# windows save nothing and states weigh more.) In 16 bits, Llama-2-7B stores 524,288 bytes per
-# token, 7.5 times as many as DeepSeek-V3 with 70,272, which has 100 times the parameters. The
-# formula for grouped heads is no help here. The `config.json` of DeepSeek-V3 says 128 KV heads.
-# With keys of 192 and values of 128 numbers, they would make 4,997,120 bytes per token, 71 times as
-# many.
+# (The figure divides the cache of 32,768 tokens by the tokens. At 1,024 tokens, Gemma's windows
+# save nothing yet, and states weigh more.) In 16 bits, Llama-2-7B stores 524,288 bytes per token,
+# 7.5 times as many as DeepSeek-V3 with 70,272, which has 100 times the parameters. The formula for
+# grouped heads is no help here. The `config.json` of DeepSeek-V3 says 128 KV heads. With keys of
+# 192 and values of 128 numbers, they would make 4,997,120 bytes per token, 71 times as many.
 #
 # Each way has its price:
 #
@@ -230,8 +229,8 @@ lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 # * The driver shows 46,068 MiB, which is 48.3 × 10⁹ bytes.
 # * PyTorch shows 44.3 to 44.4 GiB, which is 47.6 to 47.7 × 10⁹ bytes. It depends on the driver.
 #
-# These numbers differ by up to 8 %, which is room for 24,000 tokens of Qwen3-14B. None of them is
-# wrong. So always write down which one you used:
+# These numbers differ by up to 8 %, which is room for 24,000 tokens of Qwen3-14B. All of them are
+# in use, but no program gets more than the last. So always write down which one you used:
 #
 # | name | how the size is read |
 # |---|---|
@@ -513,8 +512,9 @@ else:
 # leaves out.)
 #
 # The cost needs a rate that someone measured. A data sheet has no such rate: it has FLOP/s, and
-# real servers are far below them. These numbers are not ours, so the file `data/prices.json` of the
-# course names their source.
+# real servers are far below them. These numbers are not ours: the file `data/prices.json` of the
+# course names their source. The prices are those of one list; others asked 2.40 to 12.29 dollars
+# for an H100.
 
 # %% experiment="rates"
 lab.node.tables()
@@ -549,16 +549,16 @@ node = {
 }
 
 # %% [markdown]
-# The weights fit on 8 × H100 on paper only: 13 GB are left, 1.6 GB on each card. The
-# parts in 16 bits, the CUDA context and the buffers of the network take more than that. With a copy
-# on every card, 8 × H200 hold an eighth of the conversations. So a smaller cache helps only if the
-# cards share the work well.
+# The weights fit on 8 × H100 on paper only: 13 GB are left, 1.6 GB on each card. The parts in 16
+# bits, the CUDA context and the buffers of the network take more than that. With a copy on every
+# card, 8 × H200 hold an eighth of the conversations. So it pays to share the work well.
 #
 # The number of users decides the price. With 8 users, each gets a token every 12.8 ms. With 64
 # users, each waits 34.6 ms, but a million tokens cost one third. DeepSeek reported 14,800 tokens/s
 # for a node of eight H800, in March 2025. That is eight times the rate of the table with 64 users.
-# Most of it is load: each of its users got 20 to 22 tokens/s, so a node had about 700. Its nodes do
-# nothing but decode, and 18 of them share the experts. Lab 5 is about such servers.
+# Each of its users got 20 to 22 tokens/s, so a node served about 700. Such nodes only decode, each
+# card keeps the caches of its own users, and 18 nodes share the experts. Lab 5 is about such
+# servers.
 #
 # ## 11. The calculator
 #
@@ -603,8 +603,7 @@ kit.Table(
 # * **VRAM** is the GPU's own memory (the V once meant video). Weights and cache must be in it while
 #   they are used. If they were copied from the CPU's memory for each token, a token would take tens
 #   of times as long. Lab 3 computes this.
-# * **Classes of cards**: those in use for language models have 24 GB (L4), 48 GB (L40S), 80 GB
-#   (A100, H100), 141 GB (H200), 180 GB (B200) or 192 GB (MI300X).
+# * **Classes of cards**, for example: 24 GB (L4), 48 GB (L40S), 80 GB (H100), 141 GB (H200), 192 GB (MI300X), 288 GB (B300).
 # * **GB and GiB** are 10⁹ and 2³⁰ bytes. They differ by 7.4 %. Boxes, data sheets and papers mix
 #   them.
 # * A **static cache** is allocated at its full length from the start. A *growing* cache is

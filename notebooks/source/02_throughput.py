@@ -83,11 +83,12 @@ check = kit.start("throughput", globals())
 # 2. Wait for the device where a failing line asks for it.
 # 3. Add the warm-up, and the ValueError.
 
+# %% given="clock"
+import time
+
 # %% exercise="labkit.throughput:time_runs" points=2 minutes=25 level=2
 
 # %% experiment="cold_and_warm"
-import time
-
 loaded = kit.zoo.load("tiny-target", profile="cpu")
 tokens = torch.randint(loaded.vocab_size, (4, 64))
 times_s = time_runs(
@@ -331,12 +332,12 @@ kit.Table(["record", "model", "prefill ms", "step ms", "R²"], fits)
 #
 # ## 7. Count what a step launches
 #
-# For a step of Qwen3-8B with a batch of 8, an H200 moves 15.14 GB of weights at 4.8 TB/s. This takes
-# 3.2 ms. (These are all weights except the input embedding: a step reads only a few of its rows.)
-# Computing takes 0.12 ms. The measured step takes 33 ms. So the step waits neither for memory nor
-# for computing. A third part is left, the CPU (the *host*). It tells the GPU which kernels to run,
-# one by one. This is called *launching*. PyTorch's default is to launch each operation when Python
-# reaches it. This is called *eager*.
+# For a step of Qwen3-8B with a batch of 8, an H200 moves 15.14 GB of weights at 4.8 TB/s. This
+# takes 3.2 ms. (These are all weights except the input embedding: a step reads only a few of its
+# rows.) Computing takes 0.12 ms. The measured step takes 33 ms. At peak rates, memory and computing
+# explain a tenth of it. Slow kernels or the CPU (the *host*) take the rest, and we test the CPU
+# first. It tells the GPU which kernels to run, one by one. This is called *launching*. PyTorch's
+# default is to launch each operation when Python reaches it. This is called *eager*.
 #
 # So how many operations does a step have? PyTorch sends each one through its *dispatcher*, which
 # chooses the code for it. A `TorchDispatchMode` sees them all:
@@ -426,16 +427,17 @@ operations = {
 }
 
 # %% [markdown]
-# An operation takes nearly the same time in all three models, 14 to 16 µs on the
-# H200. If views count as well, it is 8.5 to 8.7 µs in all three: the host needs time for a view,
-# too. A step of Qwen3-0.6B takes as long as one of Qwen3-1.7B, although it moves a third of the
-# bytes: both have 28 equal layers, so equally many operations. So in eager mode, with a batch of
+# An operation takes nearly the same time in all three models, 14 to 16 µs on the H200. If views
+# count as well, it is 8.5 to 8.7 µs in all three: the host needs time for a view, too. A step of
+# Qwen3-0.6B takes as long as one of Qwen3-1.7B, although it moves a third of the bytes: both have
+# 28 equal layers, so equally many operations. So on these cards, in eager mode and with a batch of
 # one, the *operations* decide, and not the parameters. That is why OLMo-7B can be faster than
 # Qwen3-8B: it has fewer layers, and fewer operations in each.
 #
 # ## 8. What does a step wait for?
 #
-# The time of a pass has four parts:
+# The time of a pass has four parts. On a CPU they add up. On a GPU, launching and the others run at
+# the same time.
 #
 # | part | time | it shrinks with |
 # |---|---|---|
@@ -444,10 +446,11 @@ operations = {
 # | `"compute"` | FLOPs ÷ peak FLOP/s | fewer tokens, smaller models |
 # | the rest | 100 % − launch − the larger of memory and compute | better kernels |
 #
-# Memory and compute are *floors*, and a processor does both at the same time. The bytes are those of
-# the weights and of the KV cache. The FLOPs are about 2 × parameters × tokens, and those of the
-# attention: for Qwen3-8B, a sixth more at 8,192 tokens and two thirds more at 32,768. A measured
-# step cannot be below a floor. If it is, the measurement is wrong, or the floor is.
+# Memory and compute are *floors*, and a processor does both at the same time. The bytes are those
+# of the weights and of the KV cache. The FLOPs are about 2 × parameters × tokens, and those of the
+# attention. In a prefill of Qwen3-8B, these are a sixth more at 8,192 tokens and two thirds more at
+# 32,768. In a decode step they are twice as much. A measured step cannot be below a floor. If it
+# is, the measurement is wrong, or the floor is.
 #
 # Launching can be measured. A *thin* model has the same layers with a width of 16. Its step
 # dispatches the same operations, and moves and computes next to nothing. So its time is the time of
@@ -506,9 +509,9 @@ for name, record in kit.recorded_results("speculative-h?00.jsonl").items():
 # %% [markdown]
 # ### Question: without launches
 #
-# Choose one record. Predict the step of each model as a CUDA graph, in milliseconds. The check
-# accepts one to two times the floor. For which of the three models is the eager step the largest
-# multiple of its floor? It gains most.
+# Choose one record. Predict the step of each model as a CUDA graph whose kernels are also fused, in
+# milliseconds. The check accepts one to two times the floor. For which of the three models is the
+# eager step the largest multiple of its floor? It gains most.
 
 # %% answer="without_launches" points=0.5
 without_launches = {
@@ -529,7 +532,7 @@ lab.figures.with_and_without_launches(recorded["speculative-h200"])
 # ms as a CUDA graph. (The graph also has fewer
 # operations, because some of its kernels do the work of several. The graph alone was not measured.)
 # The weights are the same, and so is the card. The steps of the 8B models use 78 % of the card's
-# bandwidth now, so memory is the limit. Qwen3-0.6B uses 35 %: its many small kernels are the limit.
+# bandwidth now, so memory is the limit. Qwen3-0.6B uses 37 %: its many small kernels are the limit.
 # Large engines use CUDA graphs for decode by default. The price: a graph for each batch size,
 # memory for it, and time at the start.
 
@@ -537,16 +540,13 @@ lab.figures.with_and_without_launches(recorded["speculative-h200"])
 # ## 9. One user or many
 #
 # Memory is the limit now, and a step reads all weights for each batch. So a larger batch shares
-# them. (In a mixture of experts, a larger batch also reads more experts.) The next figure shows
-# this as people compare serving systems. Its x axis shows the speed for one user, and its y axis
-# the throughput of the card. Three words belong to it:
+# them. (In a mixture of experts, it also reads more experts.) The next figure compares the speed
+# for one user with the throughput of the card. Three words belong to it:
 #
-# * *TTFT*, time to first token: how long a user waits for the first token. Without a queue, it is
-#   about the prefill.
-# * *TPOT*, time per output token: the time of a step. Its inverse is the tokens/s of one user, also
-#   called *interactivity*.
-# * *tokens/s of the card*: the batch size ÷ TPOT. It decides the price of decode on a card that is
-#   always full. Prefill and empty slots come on top.
+# * *TTFT*, time to first token: without a queue, about the prefill.
+# * *TPOT*, time per output token: the time of a step. Its inverse is the tokens/s of one user.
+# * *tokens/s of the card*: the batch size ÷ TPOT. It decides the price of decode on a full card.
+#   Prefill and empty slots come on top.
 #
 # *Cached* tokens are the context: what each sequence has in its KV cache. The record `serving-2gpu`
 # is of H100 cards, and `serving-2gpu-h200` of H200 cards; each step ran on one card.
@@ -556,7 +556,7 @@ served = kit.recorded_results("serving-2gpu*.jsonl")
 lab.figures.user_or_card(served)
 
 # %% experiment="serving_table"
-display(lab.tables.serving_table(served["serving-2gpu"], dollars_per_hour=2.58))
+lab.tables.serving_table(served["serving-2gpu"], 2.58, (1, 8, 32, 64, 128))
 
 # %% [markdown]
 # The steps are those of Llama-3.1-8B as a CUDA graph, in the engine of lab 5. (It has
@@ -677,8 +677,8 @@ lab.widget.roofline_explorer(mine)
 # ### Other machines
 #
 # The table shows Qwen3-8B on the cards of lab 1, from their data sheets. It gives the floor of a
-# decode step and of a prefill, and the ridge point. The numbers are floors, not measurements, and
-# some cards have no room for the weights.
+# decode step and of a prefill, and the ridge point. The numbers are floors, not measurements. The
+# T4 has no room for the weights.
 
 # %% experiment="other_cards"
 lab.tables.cards_table("Qwen/Qwen3-8B")
@@ -756,11 +756,10 @@ lab.tables.cards_table("Qwen/Qwen3-8B")
 # ## What you have shown
 #
 # Your timer and your sweep give numbers that another person can trust. With them you found what a
-# step waits for. A step of an 8B model takes 29 ms on an H200, although its memory could supply the
-# weights in 3.2 ms. The host needs all 29 ms, for 2,037 launches and 1,303 views. A CUDA graph with
-# fused kernels takes 4 ms.
-# Larger batches share the weights (lab 5), and speculation (lab 6) makes fewer steps. Lab 3 asks
-# when a KV cache helps.
+# step waits for. An eager step of Qwen3-8B took 29 ms with our software and host, for 2,037
+# operations and 1,302 views. The memory of the H200 could supply the weights in 3.2 ms, and a CUDA
+# graph with fused kernels takes 4 ms. Larger batches share the weights (lab 5), and speculation
+# (lab 6) makes fewer steps. Lab 3 asks when a KV cache helps.
 #
 # **Read next**
 #

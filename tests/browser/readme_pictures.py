@@ -25,7 +25,8 @@ OUT = REPOSITORY / "docs/pictures"
 WIDTH, N_COLORS = 800, 64
 WRONG = """\
 def kv_cache_bytes(config, n_tokens, batch_size=1, bytes_per_number=2):
-    numbers = 2 * config.num_hidden_layers * config.num_attention_heads * config.head_dim
+    heads = config.num_attention_heads
+    numbers = 2 * config.num_hidden_layers * heads * config.head_dim
     return batch_size * n_tokens * numbers * bytes_per_number
 """
 CALL = 'check("kv_cache_bytes", points=2)'

@@ -77,15 +77,15 @@ def test_no_slide_is_larger_than_the_screen_and_none_needs_a_network(opened, lab
 def test_the_key_down_reveals_an_answer_and_the_key_right_leaves_it_out(opened):
     page = opened("01_memory")
     page.evaluate("""() => Reveal.slide(Reveal.getSlides().findIndex(
-        (slide) => slide.innerText.includes("def n_params")) && Reveal.getIndices(
-        Reveal.getSlides().find((slide) => slide.textContent.includes("def n_params"))).h)""")
+        (slide) => slide.innerText.includes("def largest_model")) && Reveal.getIndices(
+        Reveal.getSlides().find((slide) => slide.textContent.includes("def largest_model"))).h)""")
     now = page.locator("section.present").last
     assert "raise NotImplementedError" in now.inner_text()
     page.keyboard.press("ArrowDown")
-    assert "c.attention_bias" in page.locator("section.present").last.inner_text()
+    assert "vram_bytes - overhead_bytes" in page.locator("section.present").last.inner_text()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
-    assert "n_params" not in page.locator("section.present").last.inner_text()
+    assert "largest_model" not in page.locator("section.present").last.inner_text()
 
 
 def test_figures_of_records_and_players_are_there_without_a_run(opened):

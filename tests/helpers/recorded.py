@@ -41,7 +41,10 @@ POINTS = {  # those of the cells on record; a course may change its own
 def find_lab(name):
     """A lab whose cells are worth these points."""
     lab = source.find_lab(name)
-    cells = [replace(cell, points=POINTS.get(cell.name, cell.points)) for cell in lab.cells]
+    cells = [
+        replace(cell, points=POINTS.get(cell.name, cell.points)) if cell.points else cell
+        for cell in lab.cells
+    ]
     return replace(lab, cells=tuple(cells))
 
 

@@ -3,7 +3,7 @@
 import pytest
 from play import FIRST_CELL, play
 
-from autograder.builder.notebooks import build_notebook, cell_name
+from autograder.builder.notebooks import build_notebook, cell_kind, cell_name
 from autograder.builder.source import find_lab
 from autograder.builder.wheel import write_folder
 from autograder.practice import code_cell, solved_notebook
@@ -35,13 +35,8 @@ def reports(warm_kernels, tmp_path_factory):
     place = notebook.cells.index(cells["check_n_params"])
     notebook.cells[place:place] = [code_cell(s) for s in (SHORT_LIMIT, BROKEN, FULL)]
     kept = notebook.cells[: notebook.cells.index(cells["check_largest_on_80_gb"])]
-    notebook.cells = [
-        cell
-        for cell in kept
-        if cell["cell_type"] == "code"
-        and cell["metadata"].get("labkit", {}).get("kind")
-        != "experiment"  # they call what is endless
-    ]
+    code = [cell for cell in kept if cell["cell_type"] == "code"]
+    notebook.cells = [cell for cell in code if cell_kind(cell) != "experiment"]  # no endless calls
     played = play(notebook, folder, [FIRST_CELL], limit_s=300)
     told = next("".join(cell.texts) for cell in played if cell.error.startswith("OutOfMemory"))
     return {cell.name: cell.report for cell in played} | {"full": told}

@@ -41,11 +41,12 @@ def grades(notebook):
 
 
 def with_answers(lab, step):
-    """The lab's notebook with every `step`-th answer written, and the names of those cells."""
+    """The notebook with the name and every `step`-th answer written; the names of those cells."""
     notebook = build_notebook(lab, "student")
     solved = {cell_name(cell): cell["source"] for cell in solved_notebook(lab)["cells"]}
     kinds = ("exercise", "answer", "written")
-    written = [cell for cell in notebook.cells if cell_kind(cell) in kinds][::step]
+    cells = [cell for cell in notebook.cells if cell_kind(cell) in kinds]
+    written = cells[:1] + cells[1::step]  # the first is the student's name and id
     for cell in written:
         cell.source = solved[cell_name(cell)]
     return notebook, {cell_name(cell) for cell in written}

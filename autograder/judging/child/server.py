@@ -62,7 +62,7 @@ class StudentServer:
             case "run":
                 self._reply(self._run(message["source"]))
                 for name in message["keeps"]:
-                    self._kept[name] = keep(self._shell.namespace)
+                    self._kept[name] = keep(self._shell.namespace, name)
             case "fork":
                 self._fork()
             case "end":

@@ -60,10 +60,14 @@ def operations(
     for each in PROFILES.values():
         names = [each.roles[f"sweep-{size}"] for size in ("small", "medium", "older")]
         names += [name for pair in each.pairs for name in zoo.PAIRS[pair]]
-        for name in names:
+        for name in dict.fromkeys(names):
             row = Row("operations", name, 1, 1, 0, True, outcome="counted", setting=each.dtype)
             if not is_done(row.key):
-                yield replace(row, counts=counts_of(name, each.dtype, count))
+                yield from rows_in_room([row], partial(_counted, row, count))
+
+
+def _counted(row: Row, count: Count) -> Iterator[Row]:
+    yield replace(row, counts=counts_of(row.model, row.setting, count))
 
 
 def counts_of(name: str, dtype: str, count: Count) -> dict[str, int]:
@@ -95,7 +99,8 @@ def launches(
     for case in cases_of(profile).values():
         by_role.setdefault(case.role, []).append(case)
     for role, cases in by_role.items():
-        rows = [_row_of(profile, case) for case in cases]
+        rows = [row for each in cases for row in _rows_of(profile, each)]
+        rows += [row for each in _least(cases) for row in _rows_of(profile, each, THIN)]
         if not all(is_done(row.key) for row in rows):
             measure = partial(_timed, profile, count, role, cases, n_samples)
             yield from rows_in_room(rows, measure)
@@ -115,23 +120,43 @@ def decode_by_batch(
     """
     n_cached = 64 if profile.device == "cpu" else 512
     cases = [Case("sweep-medium", n, n_cached=n_cached) for n in sizes]
-    rows = [_row_of(profile, case, "decode_by_batch") for case in cases]
-    left = [case for case, row in zip(cases, rows, strict=True) if not is_done(row.key)]
-    if not left:
-        return
+    rows = {each: _rows_of(profile, each, experiment="decode_by_batch") for each in cases}
+    left = {each: own for each, own in rows.items() if not all(is_done(row.key) for row in own)}
+    if left:
+        wanted = [row for own in left.values() for row in own]
+        yield from rows_in_room(wanted, partial(_by_batch, profile, left, n_samples))
+
+
+def _by_batch(
+    profile: MachineProfile, left: Mapping[Case, list[Row]], n_samples: int
+) -> Iterator[Row]:
     model = zoo.load_for_timing("sweep-medium", profile).model
-    for case in left:
-        row = _row_of(profile, case, "decode_by_batch")
-        runs = partial(_runs_of, profile, row, case, model)
-        yield from rows_in_room([row], lambda runs=runs: _in_turns(profile, runs(), n_samples))
+    for case, rows in left.items():
+        yield from rows_in_room(rows, partial(_of_batch, profile, rows, case, model, n_samples))
         free_device_memory()
 
 
-def _row_of(profile: MachineProfile, case: Case, experiment: str = "launches") -> Row:
+def _of_batch(
+    profile: MachineProfile, rows: list[Row], case: Case, model: Any, n_samples: int
+) -> Iterator[Row]:
+    yield from _in_turns(profile, _runs_of(rows, case, model), n_samples)
+
+
+def _least(cases: Sequence[Case]) -> list[Case]:
+    """The kinds of pass among these, with as few tokens as there can be."""
+    return [Case(cases[0].role, 1, n_cached=n) for n in sorted({min(1, c.n_cached) for c in cases})]
+
+
+def _rows_of(
+    profile: MachineProfile, case: Case, addition: str = "", experiment: str = "launches"
+) -> list[Row]:
+    """The row of a pass by each setting. addition: after the model's name."""
     place = (case.batch_size, case.n_fed, 0, case.n_cached > 0)
-    counts = {"n_cached": case.n_cached}
-    name = profile.roles[case.role]
-    return Row(experiment, name, *place, outcome="-", setting=EAGER, counts=counts)
+    row = Row(
+        experiment, profile.roles[case.role] + addition, *place,
+        outcome="-", setting=EAGER, counts={"n_cached": case.n_cached},
+    )  # fmt: skip
+    return [row] if profile.device == "cpu" else [row, replace(row, setting=GRAPH)]
 
 
 def _timed(
@@ -142,23 +167,19 @@ def _timed(
     thin = thin_model(loaded.name, device=profile.device, dtype=profile.dtype)
     runs: Runs = []
     for case in cases:
-        runs += _runs_of(profile, _row_of(profile, case), case, loaded.model)
-    for n_cached in sorted({min(1, case.n_cached) for case in cases}):
-        least = Case(role, 1, n_cached=n_cached)
-        row = _row_of(profile, least)
-        runs += _runs_of(profile, replace(row, model=row.model + THIN), least, thin)
+        runs += _runs_of(_rows_of(profile, case), case, loaded.model)
+    for least in _least(cases):
+        runs += _runs_of(_rows_of(profile, least, THIN), least, thin)
     counted = {row.key: launched(count(run))[0] for row, run in runs if row.setting == EAGER}
     for row in _in_turns(profile, runs, n_samples):
         n_launched = counted[replace(row, setting=EAGER).key]
         yield replace(row, counts={**row.counts, "operations": n_launched})
 
 
-def _runs_of(profile: MachineProfile, row: Row, case: Case, model: Any) -> Runs:
-    """The pass by each setting, beside its row."""
+def _runs_of(rows: list[Row], case: Case, model: Any) -> Runs:
+    """The pass by the setting of each row, beside it."""
     run = pass_of(model, case.batch_size, case.n_fed, case.n_cached)
-    if profile.device == "cpu":
-        return [(row, run)]
-    return [(row, run), (replace(row, setting=GRAPH), captured(run))]
+    return [(row, captured(run) if row.setting == GRAPH else run) for row in rows]
 
 
 def _in_turns(profile: MachineProfile, runs: Runs, n_samples: int) -> Iterator[Row]:

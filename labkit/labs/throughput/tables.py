@@ -1,7 +1,7 @@
 """The tables of lab 2, made from records and data sheets alone."""
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from labkit.labs.throughput import served
 from labkit.labs.throughput.records import floors_of_run
@@ -115,12 +115,17 @@ def floors_table(record: Record) -> Table:
     return Table(headings, lines, f"{record.provenance}, batch 1")
 
 
-def serving_table(record: Record, dollars_per_hour: float) -> Table:
-    """Decode steps by batch and context: TPOT, throughput, price; and the TTFT of such a prompt."""
+def serving_table(record: Record, dollars_per_hour: float, batches: Collection[int] = ()) -> Table:
+    """Decode steps by batch and context: TPOT, throughput, price; and the TTFT of such a prompt.
+
+    batches: the sizes that are shown; all if it is empty.
+    """
     lines = []
     has_joules = any("joules" in row.counts for row in served.decode_rows(record))
     for row in served.decode_rows(record):
         n_cached = int(row.counts["n_cached"])
+        if batches and row.batch_size not in batches:
+            continue
         if not row.is_ok:
             lines.append([f"{n_cached:,}", row.batch_size, row.outcome, *[None] * (4 + has_joules)])
             continue

@@ -1,9 +1,12 @@
 """A mark stands on the text that was read: what is handed in meanwhile is read first."""
 
+from contextlib import closing
+
 import pytest
 from desk_server import answers_address, fields, served, signed_in
-from recorded import record, result_of
+from recorded import LAB, build_notebook, by_hand, find_lab, record, result_of
 
+from autograder.record.gradebook import CourseBook
 from autograder.record.marks import marks_of
 
 STUDENTS = ("ada", "bo", "cy")
@@ -67,3 +70,40 @@ def test_a_group_in_which_a_text_has_changed_gets_no_common_mark(bea, out):
     assert late.status_code == 409
     assert "an answer in it has changed" in late.text or "another text" in late.text
     assert marked(out) == {}
+
+
+def with_cells(out, *changes):
+    """Grade ada's notebook after each change of its cells, by name, with a mark by hand between."""
+    for change in changes:
+        cells = build_notebook(find_lab(LAB), "student").cells
+        named = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in cells}
+        named["growth"].source = "As the figure shows. ![plot](attachment:plot.png)"
+        change(named)
+        with closing(CourseBook(out / "course")) as book:
+            book.record(result_of("ada"), cells, b"{}")
+        if change is changes[0]:
+            by_hand(out, "ada", "growth", 0.5)
+    (mark,) = [each for each in marks_of(out) if each.student == "ada"]
+    assert mark.by_hand == 0.5
+    return "growth" in mark.waits_for
+
+
+def picture(data):
+    def change(named):
+        named["growth"].attachments = {"plot.png": {"image/png": data}}
+
+    return change
+
+
+def code(source, name="longest_on_l40s"):
+    def change(named):
+        named[name].source = source
+
+    return change
+
+
+def test_a_mark_stands_on_the_picture_and_the_code_that_were_read(out):
+    assert not with_cells(out, picture("aaaa"), picture("aaaa"))
+    assert with_cells(out, picture("aaaa"), picture("bbbb"))
+    assert with_cells(out, code("longest_on_l40s = 1"), code("longest_on_l40s = 2"))
+    assert not with_cells(out, code("kv_table = 1", "kv_table"), code("kv_table = 2", "kv_table"))

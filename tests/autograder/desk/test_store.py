@@ -135,6 +135,28 @@ def test_undo_takes_back_the_last_act_of_its_author_and_no_other(store):
     assert [deed.what for deed in store.history(ADA)] == ["marked", "marked", "undone", "undone"]
 
 
+def test_undone_points_of_an_item_reach_answers_that_were_marked_meanwhile(store):
+    item = store.items(LAB, ADA.question)[0]
+    give(store, ADA, item.points, item.id)
+    store.set_points(item.id, 0.5, "bea", "r1", n_seen=1)
+    give(store, BO, 0.5, item.id, who="carl")
+    assert set(store.undo("bea", "u1")) == {ADA, BO}
+    states = store.states(LAB, ADA.question)
+    assert {states[key.student].points for key in (ADA, BO)} == {item.points}
+
+
+def test_points_of_an_item_that_somebody_else_changed_since_are_not_undone(store):
+    item = store.items(LAB, ADA.question)[0]
+    store.set_points(item.id, 0.5, "bea", "r1", n_seen=0)
+    store.set_points(item.id, 0.75, "carl", "r2", n_seen=0)
+    with pytest.raises(ConflictError, match=r"0\.75 points now"):
+        store.undo("bea", "u1")
+    assert store.items(LAB, ADA.question)[0].points == 0.75
+    store.undo("carl", "u2")
+    store.undo("bea", "u3")
+    assert store.items(LAB, ADA.question)[0].points == item.points
+
+
 def test_what_somebody_else_changed_since_is_not_undone(store):
     give(store, ADA, 0.5, who="bea")
     give(store, ADA, 0.75, who="carl")

@@ -122,6 +122,13 @@ def test_names_of_python_that_a_cell_below_answers_binds_are_noted():
     ]
 
 
+def test_a_later_cell_that_changes_an_answers_attributes_is_noted():
+    cells = [*submitted(**SOLVED), own("area.__code__ = table.__code__\nareas.x = 1")]
+    assert rebuild(MASTER, cells).notes == [
+        f"cell {len(cells)} changes area.__code__: its answer cell counts"
+    ]
+
+
 def test_what_a_cell_above_all_answers_changes_in_libraries_is_noted():
     cells = [own("import torch\ntorch.Tensor.__eq__ = None\nmax = check = 1"), *submitted(**SOLVED)]
     assert rebuild(MASTER, cells).notes == [

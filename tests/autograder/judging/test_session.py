@@ -174,6 +174,18 @@ LATER = {  # what a cell below an answer may do to it
     "what torch does to numbers": "torch.autocast('cpu').__enter__()",
     "what torch does to calls": "class Zeros(torch.overrides.TorchFunctionMode):\n"
         "    def __torch_function__(self, *_): return 0\nZeros().__enter__()",
+    "what torch dispatches": "from torch.utils._python_dispatch import TorchDispatchMode\n"
+        "class Zeros(TorchDispatchMode):\n"
+        "    def __torch_dispatch__(self, f, *_): return torch.ops.aten.zeros.default([])\n"
+        "Zeros().__enter__()",
+    "the table of modules": "import sys\nsys.modules['math'] = sys.modules['random'] = None\n"
+        "sys.modules['torch'] = 1",
+    "a module's class": "import math, types\nclass Closed(types.ModuleType):\n"
+        "    def __setattr__(self, *_): 1 / 0\nmath.sqrt = None\nmath.__class__ = Closed",
+    "the code of functions": "f.__code__ = (lambda: 0).__code__\nf.__defaults__ = (0,)\n"
+        "Store.put.__code__ = (lambda self: 0).__code__",
+    "classes": "def wrong(*_): return None\nStore.put = Store.__init__ = wrong\n"
+        "Store.__getattribute__ = wrong\nStore.n = property(wrong)",
     "settings": "import sys, warnings, numpy\ntorch.set_default_dtype(torch.float64)\n"
         "torch.set_default_device('meta')\ntorch.set_grad_enabled(False)\n"
         "sys.setrecursionlimit(60)\nwarnings.simplefilter('error')\nnumpy.seterr(all='raise')",
@@ -181,6 +193,10 @@ LATER = {  # what a cell below an answer may do to it
 ANSWER = """
 import collections, functools, itertools, math, torch, warnings, numpy
 length = 3
+class Store:
+    n = 0
+    def __init__(self): self.items = []
+    def put(self, item): self.items.append(item); self.n += 1; return self.n
 def f(depth=200):
     if depth:
         return f(depth - 1)
@@ -193,6 +209,10 @@ def f(depth=200):
     numbers = [int(math.sqrt(4)), math.floor(2.5), *range(length)]
     again = functools.partial(collections.deque, maxlen=9)
     assert numbers == [*again(itertools.islice(numbers, 9))]
+    store = Store()
+    assert (store.put(3), store.put(4), store.items) == (1, 2, [3, 4])
+    import random, math as again
+    assert again.sqrt(4) == 2 and random.randrange(1) == 0
     return [x.tolist(), str(x.dtype), sum(numbers), max(numbers), len(numbers), abs(-1), id is id]
 """
 
@@ -209,6 +229,37 @@ def test_no_later_cell_changes_what_an_answer_does(run, cell):
 
     for _ in range(2):
         assert session.in_fork(play) == [[2, 2, 2], "torch.float32", 7, 2, 5, 1, True]
+
+
+def test_no_later_cell_changes_the_items_of_an_answer_above_it(run):
+    session = run(
+        Step("table = {'a': 1, 'b': [2, {3}], 'c': (4,)}\nsame = table", 0, True, ("table",)),
+        Step("table['b'][1].add(5)\nsame['a'] *= 1000\ndel table['c']", 1, False),
+    )
+    session.look_at({"table": "table"})
+
+    def play(student):
+        with session.deadline("table"):
+            return value_of(student.table)
+
+    for _ in range(2):
+        assert session.in_fork(play) == {"a": 1, "b": [2, {3}], "c": (4,)}
+
+
+def test_a_method_that_a_later_cell_adds_may_be_used_above(run):
+    session = run(
+        Step("class Store:\n    def twice(self): return 2 * self.once()", 0, True, ("Store",)),
+        Step("def once(self): return 21\nStore.once = once", 1, False),
+        Step("def f(): return Store().twice()", 2, True, ("f",)),
+    )
+
+    def play(student):
+        with session.deadline("Store"):
+            first = student.f()
+        with session.deadline("f"):
+            return first, student.f()
+
+    assert session.in_fork(play) == (42, 42)
 
 
 def test_the_cell_that_should_have_bound_a_name_says_why_it_did_not(run):

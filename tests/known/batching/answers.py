@@ -80,11 +80,11 @@ _RATES = (_PREFILL, _DECODE, _CARDS, _QUEUE)
 CARDS_CELLS = [
     ("the duration of a prompt", (_PREFILL,), cards(prefill=0.102)),
     ("a step serves one request", (_DECODE,), cards(decode=0.2645)),
-    ("tokens per second", (_DECODE,), cards(decode=3368.4)),
-    ("the ratio the other way", (_CARDS,), cards(cards=0.579)),
+    ("tokens per second", (_DECODE,), cards(decode=4812.0)),
+    ("the ratio the other way", (_CARDS,), cards(cards=0.414)),
     ("one of each", (_CARDS,), cards(cards=1)),
-    ("a card that is always busy", (_QUEUE,), cards(twice=9.8)),
-    ("half of the load", (_QUEUE,), cards(twice=4.9)),
+    ("a card that is always busy", (_QUEUE,), cards(twice=10.0)),
+    ("half of the load", (_QUEUE,), cards(twice=5.0)),
     ("a load in place of a rate", (_QUEUE,), cards(twice=0.667)),
     ("text", _RATES, cards(decode="many")),
     ("nothing", _RATES, cards(prefill=0, decode=0, cards=0, twice=0)),
@@ -105,8 +105,8 @@ VARIANTS = {
     },
     "card_ratio": {
         "as they are": cards(),
-        "two decimals": cards(prefill=9.8, decode=16.93, cards=1.73, twice=6.54),
-        "200 steps": cards(decode=16.84, cards=1.72),
+        "two decimals": cards(prefill=10.0, decode=24.18, cards=2.42, twice=6.67),
+        "200 steps": cards(decode=24.06, cards=2.41),
     },
     "predicted_ratio": {
         "three digits": ratios(1.0, 2.72, 4.06),

@@ -1,5 +1,7 @@
 """How a check reaches a student's objects, in one process; others cross the wall."""
 
+import gc
+
 import pytest
 import torch
 
@@ -9,6 +11,7 @@ from labkit.bridge.requests import (
     hold,
     hold_attribute,
     in_turn,
+    memory_errors_in,
     method_of,
     place,
     place_all,
@@ -224,3 +227,18 @@ def test_what_is_played_once_may_be_an_exception_that_is_kept():
         with pytest.raises(ValueError, match="played again"):
             student.once("another", lambda: play(ValueError("played again")), keep=(LookupError,))
     assert len(plays) == 3
+
+
+def test_exceptions_that_are_frozen_are_counted():
+    gc.unfreeze()  # what tests before this one froze, and their exceptions
+    gc.collect()
+    kept = []
+
+    def keep():
+        kept.append(MemoryError())
+        gc.freeze()
+
+    student = local_student({"keep": keep})
+    before = memory_errors_in(student)
+    student.keep()
+    assert memory_errors_in(student) == before + 1
