@@ -8,11 +8,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
 from labkit.measuring.timing import Timing, time_in_turns
 
 N_HEADS, N_KV_HEADS, HEAD_DIM = 32, 8, 64
 BLOCK_SIZES = (16, 256)
+ONE_KERNEL = "pages of 16, one kernel"
 N_STEPS = 4  # tokens of a sample; they are rewound after it
 
 
@@ -62,9 +64,10 @@ def ways_of(
 ) -> dict[str, Callable[[], Tensor]]:
     """A run of N_STEPS tokens by each way; it returns the output of the last one."""
     rng = torch.Generator(device).manual_seed(0)
+    kind = {"device": device, "dtype": torch.bfloat16 if device == "cuda" else torch.float32}
 
     def random(n_heads: int, n_tokens: int) -> Tensor:
-        return torch.randn(1, n_heads, n_tokens, HEAD_DIM, device=device, generator=rng)
+        return torch.randn(1, n_heads, n_tokens, HEAD_DIM, generator=rng, **kind)
 
     cached = [random(N_KV_HEADS, n_cached) for _ in range(2)]
     new, query = [random(N_KV_HEADS, 1) for _ in range(2)], random(N_HEADS, 1)
@@ -74,18 +77,19 @@ def ways_of(
     }
     for size in BLOCK_SIZES:
         n_blocks = -(-(n_cached + N_STEPS) // size)
-        pages = paged_cache(n_blocks, size, N_KV_HEADS, HEAD_DIM, device=device)
+        pages = paged_cache(n_blocks, size, N_KV_HEADS, HEAD_DIM, **kind)
         pages.append(0, *(part[0] for part in cached))
         ways[f"pages of {size}, gathered"] = _with_pages(pages, query, new, _gathered)
         ways[f"pages of {size}, walked"] = _with_pages(pages, query, new, _walked)
+    if device == "cuda":
+        ways[ONE_KERNEL] = _with_one_kernel(query, cached, new)
     return ways
 
 
 def _attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Attention of one token to all keys: the query heads of a KV head are rows of one product."""
-    grouped = query[:, :, 0].unflatten(1, (keys.shape[1], -1)) * query.shape[-1] ** -0.5
-    weights = (grouped @ keys.transpose(-2, -1)).softmax(dim=-1)
-    return (weights @ values).flatten(1, 2)[:, :, None]
+    grouped = query[:, :, 0].unflatten(1, (keys.shape[1], -1))
+    return scaled_dot_product_attention(grouped, keys, values).flatten(1, 2)[:, :, None]
 
 
 def _concatenate(query: Tensor, cached: Sequence[Tensor], new: Sequence[Tensor]) -> Tensor:
@@ -103,7 +107,9 @@ def _with_arena(
     new: Sequence[Tensor],
 ) -> Callable[[], Tensor]:
     capacity = cached[0].shape[2] + N_STEPS
-    arena = arena_cache(1, 1, N_KV_HEADS, HEAD_DIM, capacity, device=query.device)
+    arena = arena_cache(
+        1, 1, N_KV_HEADS, HEAD_DIM, capacity, dtype=query.dtype, device=query.device
+    )
     arena.append(0, *cached)
 
     def run() -> Tensor:
@@ -126,6 +132,42 @@ def _with_pages(
             output = attend(query, pages, n_cached + i + 1)
         pages.rewind(0, N_STEPS)
         return output
+
+    return run
+
+
+def _with_one_kernel(
+    query: Tensor, cached: Sequence[Tensor], new: Sequence[Tensor]
+) -> Callable[[], Tensor]:
+    """The engine's pages, and its kernel, which walks the block table inside one launch."""
+    from labkit.engine.serving.fast import Fast
+    from labkit.engine.serving.pages import Pages
+    from labkit.engine.serving.plain import Running
+    from labkit.engine.weights import DecoderShape
+
+    n_cached = cached[0].shape[2]
+    shape = DecoderShape(
+        n_layers=1, n_heads=N_HEADS, n_kv_heads=N_KV_HEADS, head_dim=HEAD_DIM, d_model=0,
+        d_feedforward=0, vocab_size=0, eps=0.0, has_head_norms=False, is_tied=False,
+    )  # fmt: skip
+    most, kind = n_cached + N_STEPS, {"dtype": query.dtype, "device": query.device}
+    pages = Pages(shape, -(-most // 16), 1, most, **kind)
+    pages.reserve(0, most)
+    slot = torch.zeros(1, dtype=torch.long, device=query.device)
+    stores = pages.keys[0], pages.values[0]
+    rows = pages.rows(slot.expand(most), torch.arange(most, device=query.device))
+    for store, tokens in zip(stores, cached, strict=True):
+        store[rows[:n_cached]] = tokens[0].transpose(0, 1)
+    kernels, running = Fast(shape, 1, query.device), Running(slot, None)
+    out = torch.empty(1, N_HEADS, HEAD_DIM, **kind)
+
+    def run() -> Tensor:
+        for i in range(n_cached, most):
+            pages.rewind(0, i)
+            for store, tokens in zip(stores, new, strict=True):
+                store[rows[i : i + 1]] = tokens[0].transpose(0, 1)
+            kernels.decode(query[:, :, 0], *stores, pages.table, pages.lengths, running, out)
+        return out[:, :, None]
 
     return run
 
