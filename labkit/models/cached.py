@@ -57,6 +57,27 @@ def layers_of(past: Any) -> list[Pair]:
     return [(layer.keys, layer.values) for layer in past.layers]
 
 
+def as_if_eager(run: Callable[[], Any]) -> Callable[[], Any]:
+    """The run with the masks that it has outside of the capture of a CUDA graph.
+
+    While one is captured, transformers before 5.24 gives attention a mask that hides nothing, and
+    so a slower kernel. The run has no padding and no packed sequences.
+    """
+
+    def with_its_masks() -> Any:
+        from transformers import masking_utils
+
+        own = {"is_tracing": lambda *_: False, "find_packed_sequence_indices": lambda *_: None}
+        before = {name: getattr(masking_utils, name, None) for name in own}
+        try:
+            vars(masking_utils).update(own)
+            return run()
+        finally:
+            vars(masking_utils).update(before)
+
+    return with_its_masks
+
+
 def cut(past: Any, kept: slice | torch.Tensor) -> None:
     """Keep these tokens alone, in every layer; a slice makes views and copies nothing."""
     for layer in past.layers:

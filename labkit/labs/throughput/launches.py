@@ -16,6 +16,7 @@ from labkit.measuring.device import free_device_memory, rows_in_room
 from labkit.measuring.profiles import PROFILES, MachineProfile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
+from labkit.models.cached import as_if_eager
 from labkit.models.tiny import facts_of
 
 EAGER, GRAPH = "eager", "CUDA graph"
@@ -179,7 +180,7 @@ def _timed(
 def _runs_of(rows: list[Row], case: Case, model: Any) -> Runs:
     """The pass by the setting of each row, beside it."""
     run = pass_of(model, case.batch_size, case.n_fed, case.n_cached)
-    return [(row, captured(run) if row.setting == GRAPH else run) for row in rows]
+    return [(row, captured(as_if_eager(run)) if row.setting == GRAPH else run) for row in rows]
 
 
 def _in_turns(profile: MachineProfile, runs: Runs, n_samples: int) -> Iterator[Row]:

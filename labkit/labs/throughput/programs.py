@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -36,11 +37,14 @@ def expected(steps: Steps) -> Counter[str]:
     return Counter(name for step in steps for name in STEPS[step][1]) + Counter(VALUE)
 
 
-def value_of(steps: Steps) -> float:
-    """What a program computes."""
+def value_of(
+    steps: Steps,
+    instead: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = MappingProxyType({}),
+) -> float:
+    """What a program computes. instead: what some steps do in place of their own."""
     x = FACTOR
     for step in steps:
-        x = STEPS[step][0](x)
+        x = instead.get(step, STEPS[step][0])(x)
     return x.sum().item()
 
 

@@ -141,11 +141,11 @@ def own(record, tmp_path):
 
 def test_all_figures_are_redrawn_from_a_folder(tmp_path, capsys):
     (tmp_path / "records").mkdir()
-    for name in ("throughput-h200.jsonl", "flash-h200.jsonl"):
+    for name in ("throughput-cpu.jsonl", "flash-h200.jsonl"):
         (tmp_path / "records" / name).symlink_to(data_path("results") / name)
     assert main(["figures", str(tmp_path / "records"), str(tmp_path / "out")]) == 0
     files = sorted(path.stem for path in (tmp_path / "out").glob("*.png"))
-    drawn = {f"throughput-h200-{name}" for name in figures.FIGURES}
+    drawn = {f"throughput-cpu-{name}" for name in figures.FIGURES}
     assert set(files) == {*drawn, "flash-h200-back-ends"}
     assert sorted(line.split("/")[-1][:-4] for line in capsys.readouterr().out.split()) == files
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in (tmp_path / "out").iterdir())
