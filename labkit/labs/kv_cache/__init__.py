@@ -5,7 +5,6 @@ from labkit.lazy import offer
 __all__, __getattr__, __dir__ = offer(
     __name__,
     {
-        "labkit.cache_benchmark": "block_hashes",
         "labkit.labs.kv_cache.figures": "cache_timing",
         "labkit.labs.kv_cache.quantised": "QuantisedArena bytes_per_token quantisation_errors",
         "labkit.labs.kv_cache.speech": "BUGS speak",

@@ -8,9 +8,11 @@ import torch
 from labkit import zoo
 from labkit.kv_cache import ArenaCache, PagedCache
 from labkit.labs.kv_cache import experiments
+from labkit.labs.kv_cache.experiments import LENGTHS
 from labkit.labs.kv_cache.speech import BUGS, speak
-from labkit.labs.kv_cache.stores import BLOCK_SIZES, ways_of
+from labkit.labs.kv_cache.stores import BLOCK_SIZES, ONE_KERNEL, ways_of
 from labkit.measuring.profiles import PROFILES
+from labkit.measuring.records import recorded_results
 
 
 @pytest.mark.parametrize("n_cached", [1, 255, 300])
@@ -28,6 +30,17 @@ def test_a_row_for_each_store_and_length_is_recorded_once():
     assert all(row.time_s > 0 for row in rows)
     done = {row.key for row in rows}
     assert not list(experiments.cache_stores(cpu, (20, 40), is_done=done.__contains__))
+
+
+def test_the_text_says_what_the_record_of_a_card_has():
+    rows = recorded_results("stores-*.jsonl")["stores-h100"].of("cache_stores")
+    times = {(row.setting, row.n_input): row.time_s for row in rows}
+    for n in LENGTHS["cuda"]:
+        assert 1.115 < times["concatenation", n] / times["arena", n] < 1.165
+        assert times["pages of 16, gathered", n] > times["concatenation", n]
+    kernel = {n: times[ONE_KERNEL, n] / times["arena", n] for n in LENGTHS["cuda"]}
+    assert kernel[4096] > 1 and kernel[65_536] == pytest.approx(1 / 3, abs=0.03)
+    assert times["pages of 16, walked", 65_536] == pytest.approx(0.7, abs=0.05)
 
 
 def test_a_trained_model_speaks_as_with_its_own_cache_and_each_bug_changes_the_text():
