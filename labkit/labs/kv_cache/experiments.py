@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from labkit.kv_cache import ArenaCache, PagedCache
+from labkit.labs.kv_cache.one_kernel import ONE_KERNEL, with_one_kernel
 from labkit.labs.kv_cache.stores import N_STEPS, ways_of
 from labkit.measuring.bench import Bench
 from labkit.measuring.profiles import MachineProfile
@@ -26,6 +27,8 @@ def cache_stores(
     """
     for n_cached in lengths or LENGTHS[profile.device]:
         ways = ways_of(ArenaCache, PagedCache, n_cached, profile.device)
+        if profile.device == "cuda":
+            ways[ONE_KERNEL] = with_one_kernel(n_cached)
         rows = {
             way: Row("cache_stores", "one layer", 1, n_cached, 1, True, outcome="-", setting=way)
             for way in ways

@@ -14,7 +14,6 @@ from labkit.measuring.timing import Timing, time_in_turns
 
 N_HEADS, N_KV_HEADS, HEAD_DIM = 32, 8, 64
 BLOCK_SIZES = (16, 256)
-ONE_KERNEL = "pages of 16, one kernel"
 N_STEPS = 4  # tokens of a sample; they are rewound after it
 
 
@@ -63,14 +62,8 @@ def ways_of(
     device: str = "cpu",
 ) -> dict[str, Callable[[], Tensor]]:
     """A run of N_STEPS tokens by each way; it returns the output of the last one."""
-    rng = torch.Generator(device).manual_seed(0)
-    kind = {"device": device, "dtype": torch.bfloat16 if device == "cuda" else torch.float32}
-
-    def random(n_heads: int, n_tokens: int) -> Tensor:
-        return torch.randn(1, n_heads, n_tokens, HEAD_DIM, generator=rng, **kind)
-
-    cached = [random(N_KV_HEADS, n_cached) for _ in range(2)]
-    new, query = [random(N_KV_HEADS, 1) for _ in range(2)], random(N_HEADS, 1)
+    query, cached, new = tensors_of(n_cached, device)
+    kind = {"dtype": query.dtype, "device": device}
     ways = {
         "concatenation": lambda: _concatenate(query, cached, new),
         "arena": _with_arena(arena_cache, query, cached, new),
@@ -81,9 +74,20 @@ def ways_of(
         pages.append(0, *(part[0] for part in cached))
         ways[f"pages of {size}, gathered"] = _with_pages(pages, query, new, _gathered)
         ways[f"pages of {size}, walked"] = _with_pages(pages, query, new, _walked)
-    if device == "cuda":
-        ways[ONE_KERNEL] = _with_one_kernel(query, cached, new)
     return ways
+
+
+def tensors_of(n_cached: int, device: str) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    """A query (1 H 1 D), keys and values of the cached tokens, and of a new one (1 Hkv T D)."""
+    rng = torch.Generator(device).manual_seed(0)
+    kind = {"dtype": torch.bfloat16 if device == "cuda" else torch.float32, "device": device}
+
+    def random(n_heads: int, n_tokens: int) -> Tensor:
+        return torch.randn(1, n_heads, n_tokens, HEAD_DIM, generator=rng, **kind)
+
+    cached = [random(N_KV_HEADS, n_cached) for _ in range(2)]
+    new = [random(N_KV_HEADS, 1) for _ in range(2)]
+    return random(N_HEADS, 1), cached, new
 
 
 def _attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -132,42 +136,6 @@ def _with_pages(
             output = attend(query, pages, n_cached + i + 1)
         pages.rewind(0, N_STEPS)
         return output
-
-    return run
-
-
-def _with_one_kernel(
-    query: Tensor, cached: Sequence[Tensor], new: Sequence[Tensor]
-) -> Callable[[], Tensor]:
-    """The engine's pages, and its kernel, which walks the block table inside one launch."""
-    from labkit.engine.serving.fast import Fast
-    from labkit.engine.serving.pages import Pages
-    from labkit.engine.serving.plain import Running
-    from labkit.engine.weights import DecoderShape
-
-    n_cached = cached[0].shape[2]
-    shape = DecoderShape(
-        n_layers=1, n_heads=N_HEADS, n_kv_heads=N_KV_HEADS, head_dim=HEAD_DIM, d_model=0,
-        d_feedforward=0, vocab_size=0, eps=0.0, has_head_norms=False, is_tied=False,
-    )  # fmt: skip
-    most, kind = n_cached + N_STEPS, {"dtype": query.dtype, "device": query.device}
-    pages = Pages(shape, -(-most // 16), 1, most, **kind)
-    pages.reserve(0, most)
-    slot = torch.zeros(1, dtype=torch.long, device=query.device)
-    stores = pages.keys[0], pages.values[0]
-    rows = pages.rows(slot.expand(most), torch.arange(most, device=query.device))
-    for store, tokens in zip(stores, cached, strict=True):
-        store[rows[:n_cached]] = tokens[0].transpose(0, 1)
-    kernels, running = Fast(shape, 1, query.device), Running(slot, None)
-    out = torch.empty(1, N_HEADS, HEAD_DIM, **kind)
-
-    def run() -> Tensor:
-        for i in range(n_cached, most):
-            pages.rewind(0, i)
-            for store, tokens in zip(stores, new, strict=True):
-                store[rows[i : i + 1]] = tokens[0].transpose(0, 1)
-            kernels.decode(query[:, :, 0], *stores, pages.table, pages.lengths, running, out)
-        return out[:, :, None]
 
     return run
 

@@ -9,8 +9,9 @@ from labkit import zoo
 from labkit.kv_cache import ArenaCache, PagedCache
 from labkit.labs.kv_cache import experiments
 from labkit.labs.kv_cache.experiments import LENGTHS
+from labkit.labs.kv_cache.one_kernel import ONE_KERNEL
 from labkit.labs.kv_cache.speech import BUGS, speak
-from labkit.labs.kv_cache.stores import BLOCK_SIZES, ONE_KERNEL, ways_of
+from labkit.labs.kv_cache.stores import BLOCK_SIZES, ways_of
 from labkit.measuring.profiles import PROFILES
 from labkit.measuring.records import recorded_results
 
