@@ -63,7 +63,7 @@ table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 # = -(-(length - n_tokens) // self.keys.shape[2]) => (length - n_tokens) // self.keys.shape[2] + 1
 
 # fails rewind_gives_emptied_blocks_back a_shared_block_is_freed_by_its_last_sequence
-#   (a_family_of_forks_keeps_its_tokens)
+#   (a_family_of_forks_keeps_its_tokens a_copy_needs_a_free_block)
 
 # %% a sequence without tokens is forgotten
 # - self.lengths[sequence_id] = length - n_tokens
