@@ -26,7 +26,7 @@
 # tests, and says what fails and why. After you hand in, the grader runs the same checks on hidden
 # tests.
 #
-# **Time:** 2 to 2.5 hours. {points}:
+# **Time:** 2.5 to 4 hours. {points}:
 #
 # {points by section}
 #
@@ -78,8 +78,11 @@ kit.Table(["model", *names], rows)
 #
 # "A3B" in its name says that a token uses about 3 billion.
 #
-# Your function counts the models of the families Llama, Qwen3, Mixtral and GLM-4.5 exactly. Its
-# docstring names each weight that they have. These are the shapes of the matrices:
+# Your function counts models of the families Llama, Qwen3, Mixtral and GLM-4.5 exactly as the
+# transformers library builds them. Its docstring names each weight that they have. (`qk_norm` is in
+# no file of Qwen3: the code of the family decides it, so our tables have it. With `attention_bias`,
+# new versions of Llama and Qwen3 also have a bias in the output. No model here uses it.) These are
+# the shapes of the matrices:
 #
 # | part | shape of its matrices |
 # |---|---|
@@ -89,8 +92,10 @@ kit.Table(["model", *names], rows)
 # | output projection | (`num_attention_heads` × `head_dim`) × `hidden_size` |
 # | MLP: gate, up, down | `hidden_size` × `intermediate_size` each |
 #
-# Python's integers are exact at any size, but floats only up to 2^53. So use integers here, and
-# `//` where you divide.
+# `config.layer_types` is a list with the kind of each layer (section 3). Every kind has the same
+# weights here, except for two, which you refuse. A bias of queries has as many numbers as all query
+# heads together, and one of keys or values as many as all KV heads. Use integers: Python's are exact
+# at any size, but floats only up to 2^53.
 
 # %% exercise="labkit.memory:n_params" points=2 minutes=35 level=3
 
@@ -114,8 +119,8 @@ kit.Table(["model", "all", "used by a token", "weights, GB in 16 bits"], rows)
 # this count leaves it out.
 #
 # Experts save work, not memory. Qwen3-30B-A3B takes 61 GB in 16 bits, nearly as much as Qwen3-32B
-# with 65.5 GB. On a card with 48 GB, neither fits in 16 bits. Experts also save reading at small
-# batches only: many tokens together use nearly all experts.
+# with 65.5 GB. On a card with 48 GB, neither fits in 16 bits. With a small
+# batch, the GPU also reads only a few experts. With a large batch, it reads nearly all.
 #
 # ## 2. Training keeps more than weights
 #
@@ -150,7 +155,8 @@ training = {
 # in 2 to 4 sentences:
 #
 # 1. What is in VRAM during training, and what is in it during generation?
-# 2. In which of the two are there sizes that you do not choose before the run? Name them.
+# 2. For one of the two you can compute the memory before the run, for the other you cannot. Which
+#    numbers are unknown there?
 
 # %% [markdown] written="training_or_generation" points=0.5
 # *1.* Training keeps the weights, the gradients and the state of the optimizer: 16 bytes per
@@ -209,9 +215,10 @@ lab.figures.caches_by_year(kv_cache_bytes, lab.MODELS_OF_SEVEN_YEARS)
 #
 # * Shared heads and latents are part of the trained model. To change them, train it again for a
 #   while.
-# * A window forgets: what lies outside of it reaches the output only through other layers. So
+# * A layer with a window cannot see older tokens. Only other layers can pass on what they say. So
 #   Gemma 3 and gpt-oss keep some full layers.
-# * A latent costs work: keys and values are computed from it, or queries are projected to its width.
+# * A latent needs more computing: in each step the GPU computes keys and values from it, or changes
+#   the queries to its width.
 # * A state costs memory from the first token on, for every sequence. For a short sequence it is
 #   larger than a normal cache would be. MiniMax-Text-01 keeps 280 MiB for each sequence, in 32
 #   bits. At 256 requests that is 70 GiB before the first token.
@@ -326,8 +333,8 @@ largest_on_80_gb = {
 #
 # How long can 8 sequences become at the same time on one L40S? The model is
 # [Qwen/Qwen3-14B](https://huggingface.co/Qwen/Qwen3-14B) in half precision (16 bits). A sequence is
-# a prompt and its output together. Count only weights and KV cache. Answer to the nearest 10
-# tokens.
+# a prompt and its output together. Count only weights and KV cache. Enter what your
+# `longest_sequence` gives; a difference of 10 tokens is accepted.
 #
 # The answer depends on two choices. Enter both:
 #
@@ -368,7 +375,7 @@ kv_table = {
 #
 # The figure draws *your* `kv_cache_bytes`. The left axes are linear. The right axes are
 # logarithmic: there y = c · xˢ is a straight line with slope s. Each dashed line is the whole
-# memory of a card: no weights are subtracted. Change the batch size.
+# memory of a card: no weights are subtracted. You may change the batch size and run it again.
 
 # %% experiment="kv_growth"
 cards = {}
@@ -391,7 +398,8 @@ lab.figures.kv_growth(
 # * `"kv_over_weights"`: for each of these two, the cache of one sequence of 32,768 tokens divided
 #   by the weights. Weights and cached numbers take 2 bytes each;
 # * `"crossing"`: from which length on is the cache of `Qwen/Qwen3-Next-80B-A3B-Instruct` smaller
-#   than that of `Qwen/Qwen3-30B-A3B`? (Below, the states of its linear layers make it larger.)
+#   than that of `Qwen/Qwen3-30B-A3B`? (Below, the states of its linear layers make it larger. A
+#   difference of one token is accepted.)
 
 # %% answer="scaling" points=0.5
 scaling = {
@@ -402,7 +410,7 @@ scaling = {
         "Qwen3-0.6B": 3.15,
         "Qwen3-32B": 0.131,
     },
-    "crossing": 1056,  # tokens of one sequence, 16-bit numbers
+    "crossing": 1057,  # tokens of one sequence, 16-bit numbers
 }
 
 # %% [markdown]
@@ -429,12 +437,13 @@ scaling = {
 #
 # *3.* I read 80 GB as 80 × 10⁹ bytes, and take 2,048 tokens. During the pass the logits are in
 # memory: 2,048 × 151,936 numbers. In 16 bits, with a 32-bit copy, they are 1.9 GB. The activations
-# of one layer take 0.1 to 0.3 GB. I round to 2 GB. The other 78 GB hold 78 × 10⁹ / 2 = 39 × 10⁹
+# of one layer take 0.2 to 0.4 GB. I round to 2 GB. The other 78 GB hold 78 × 10⁹ / 2 = 39 × 10⁹
 # parameters.
 #
 # *4.* The driver shows 46,068 MiB = 48.306 × 10⁹ bytes. The weights take 14.768 × 10⁹ × 2 = 29.537
 # × 10⁹, so 18.769 × 10⁹ are left. A token takes 2 × 40 layers × 8 KV heads × 128 × 2 bytes =
-# 163,840 bytes. For 8 sequences that is 1,310,720 bytes. 18.769 × 10⁹ / 1,310,720 = 14,320 tokens.
+# 163,840 bytes. For 8 sequences that is 1,310,720 bytes. 18.769 × 10⁹ / 1,310,720 = 14,319 tokens,
+# rounded down.
 #
 # *Marking (1 point):*
 #
@@ -474,7 +483,8 @@ lab.peaks.peaks_table(kv_cache_bytes)
 # * `"peak_gb"`: predict the peak in GB with prompts of 32,768 tokens and 64 new ones. This needs
 #   more than 80 GB, so this record has no such row. Another run on the whole card has it;
 # * `"peak_gb_in_chunks"`: the same, if each pass computes only 2,048 tokens of each of the 8
-#   prompts (*chunked prefill*). The check accepts a small difference.
+#   prompts (*chunked prefill*). The engine reads the cache where it lies, as vLLM does, and copies
+#   none of it. The check accepts a small difference.
 
 # %% answer="peaks" points=0.5
 peaks = {
@@ -492,11 +502,12 @@ else:
     print(f"You predicted {predicted} GB. The whole H200 needed {recorded:.1f} GB.")
 
 # %% [markdown]
-# vLLM and SGLang compute prompts in chunks, so that the overhead has a limit, and no
-# long prompt stops other requests for long (lab 5). vLLM runs one pass of the largest size when it
-# starts, and measures its peak. It gives the rest of its share of the card to the cache; the share
-# is 0.92 by default. Small chunks have a price: each one reads the weights and the earlier cache
-# again.
+# vLLM and SGLang compute prompts in chunks, so that the overhead has a limit. In vLLM the running
+# requests take part in each pass, so no long prompt stops them for long (lab 5). (SGLang by default
+# computes all chunks of a prompt before the next decode step.) vLLM runs one pass of the largest
+# size when it starts, and measures its peak. It gives the rest of its share of the card to the
+# cache; the share is 0.92 by default. Small chunks have a price: each one reads the weights and the
+# earlier cache again.
 #
 # ## 10. A node and its price
 #
@@ -505,16 +516,16 @@ else:
 # GB more, which you may leave out.) Do 8 × H100 hold it? How many conversations of 32,768 tokens
 # fit on 8 × H200? What does a token cost?
 #
-# In plain *tensor parallelism* each card computes a part of the heads, but a latent is shared by all
-# heads. So every card keeps a copy of each latent. If the cards attend to different requests instead
-# (*data-parallel attention*), each cache is on one card only. SGLang and DeepSeek's own servers do
-# that. (It has a price: each card then has all weights of the attention, 11 GB, which this question
-# leaves out.)
+# In plain *tensor parallelism* each card computes a part of the heads, but a latent is shared by
+# all heads. So every card keeps a copy of each latent. If the cards attend to different requests
+# instead (*data-parallel attention*), each cache is on one card only. DeepSeek's own servers do
+# that, and SGLang does if you turn it on. (It has a price: each card then has all weights of the
+# attention, 11 GB, which this question leaves out.)
 #
 # The cost needs a rate that someone measured. A data sheet has no such rate: it has FLOP/s, and
 # real servers are far below them. These numbers are not ours: the file `data/prices.json` of the
-# course names their source. The prices are those of one list; others asked 2.40 to 12.29 dollars
-# for an H100.
+# course names their source. The prices are those of one list. In it, two large clouds ask 6.88
+# and 12.29 dollars for an H100.
 
 # %% experiment="rates"
 lab.node.tables()
@@ -603,7 +614,8 @@ kit.Table(
 # * **VRAM** is the GPU's own memory (the V once meant video). Weights and cache must be in it while
 #   they are used. If they were copied from the CPU's memory for each token, a token would take tens
 #   of times as long. Lab 3 computes this.
-# * **Classes of cards**, for example: 24 GB (L4), 48 GB (L40S), 80 GB (H100), 141 GB (H200), 192 GB (MI300X), 288 GB (B300).
+# * **Classes of cards**, for example: 24 GB (L4), 48 GB (L40S), 80 GB (H100), 141 GB (H200), 192 GB
+#   (MI300X), 288 GB (B300).
 # * **GB and GiB** are 10⁹ and 2³⁰ bytes. They differ by 7.4 %. Boxes, data sheets and papers mix
 #   them.
 # * A **static cache** is allocated at its full length from the start. A *growing* cache is

@@ -355,7 +355,8 @@ lab.timeline.draw(
 # ## 8. The scheduler of today
 #
 # Most engines do not separate the two kinds of work. In vLLM one card does both, in the same pass,
-# unless you ask for something else. (SGLang also cuts prompts, but by default its passes alternate.)
+# unless you ask for something else. (SGLang also cuts prompts, but by default it
+# computes all pieces of one before the next decode step.)
 # A pass has a *budget* of tokens. Each running request takes one token of it, and pieces of prompts
 # take the rest (*chunked prefill*). So a long prompt stops nobody for long, and one reading of the
 # weights serves both kinds of work.

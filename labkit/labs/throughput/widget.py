@@ -144,8 +144,8 @@ def roofline_explorer(record: Record) -> Any:
 
 
 def demo() -> Any:
-    """The roofline of the kit's own record of an H200, for `labkit show`."""
-    return roofline_explorer(recorded_results("throughput-h200.jsonl")["throughput-h200"])
+    """The roofline of the kit's own record of an H100, for `labkit show`."""
+    return roofline_explorer(recorded_results("throughput-h100.jsonl")["throughput-h100"])
 
 
 def roofline_table(record: Record) -> Table:
@@ -168,8 +168,9 @@ def _roof(machine: Roofline, dtype: str, flops_per_byte: numpy.ndarray) -> numpy
 
 def _models_of(record: Record) -> list[str]:
     """Those of the three that ran, else all that did. Raises: NothingMeasured if none did."""
-    models = [row.model for row in record.of("three_models") if row.is_ok]
-    models = models or [row.model for row in record.rows if row.is_ok and has_facts(row.model)]
-    if not models:
-        raise NothingMeasured.of(record.of("three_models"), "three_models")
-    return list(dict.fromkeys(models))
+    rows = [row for row in record.rows if has_facts(row.model)]
+    ran = [row for row in rows if row.is_ok]
+    models = [row.model for row in ran if row.experiment == "three_models"]
+    if not ran:
+        raise NothingMeasured.of(rows, "three_models")
+    return list(dict.fromkeys(models or [row.model for row in ran]))

@@ -209,10 +209,10 @@ SCALING = [
     ("percent", (_RATIOS,), '"Qwen3-0.6B": 3.15', '"Qwen3-0.6B": 315'),
     ("weights over cache", (_RATIOS,), '"Qwen3-0.6B": 3.15', '"Qwen3-0.6B": 0.317'),
     ("4-byte weights", (_RATIOS,), '"Qwen3-32B": 0.131', '"Qwen3-32B": 0.0655'),
-    ("growth of the hybrid forgotten", (_CROSSING,), '"crossing": 1056', '"crossing": 792'),
-    ("the hybrid against itself", (_CROSSING,), '"crossing": 1056', '"crossing": 3168'),
-    ("the state of one layer", (_CROSSING,), '"crossing": 1056', '"crossing": 29.3'),
-    ("no crossing", (_CROSSING,), '"crossing": 1056', '"crossing": 0'),
+    ("growth of the hybrid forgotten", (_CROSSING,), '"crossing": 1057', '"crossing": 792'),
+    ("the hybrid against itself", (_CROSSING,), '"crossing": 1057', '"crossing": 3168'),
+    ("the state of one layer", (_CROSSING,), '"crossing": 1057', '"crossing": 29.3'),
+    ("no crossing", (_CROSSING,), '"crossing": 1057', '"crossing": 0'),
 ]
 
 MUTANTS = {

@@ -23,7 +23,7 @@ from labkit.measuring.physics import refusals
 from labkit.measuring.records import OUT_OF_MEMORY, Record, recorded_results
 from labkit.measuring.tables import Sentence
 
-RECORDS = recorded_results("*-h200.jsonl")
+RECORDS = recorded_results("*-h200.jsonl") | recorded_results("throughput-h100.jsonl")
 OF_THE_MACHINE = ("roofline", "copy_bandwidth")  # their sizes follow the free memory
 
 
@@ -93,10 +93,11 @@ def test_points_without_room_stop_no_figure(name, lost_of):
 READERS = {  # what notebooks show of a record of their own, beside the figures
     "throughput-h200": [
         *(partial(throughput_tables.table, experiment=each) for each in throughput.EXPERIMENTS),
-        *throughput_figures.FIGURES.values(),
+        *(draw for each, draw in throughput_figures.FIGURES.items() if each != "three_models"),
         roofline_explorer,
         refusals,
     ],
+    "throughput-h100": [throughput_figures.three_models, roofline_explorer],
     "speculative-h200": [
         *(speculative_tables.steps_table, speculative_tables.gains_table),
         lambda record: speculative_tables.hardware_table({"here": record}),

@@ -112,6 +112,13 @@ def test_every_share_that_is_close_is_accepted():
     assert Shares(1.0, launch=0.9, memory=0.11, compute=0.01).accepted() == {"launch"}
     assert Shares(1.0, launch=0.31, memory=0.2, compute=0.45).accepted() == {"launch", "compute"}
     assert Shares(1.0, launch=0.0, memory=0.0, compute=0.0).accepted() == set(LIMITS)
+    hidden = Shares(1.0, launch=0.5, memory=0.2, compute=0.45, overlap=True)
+    assert hidden.accepted() == {"compute"}
+    most = Shares(1.0, launch=0.7, memory=0.5, compute=0.1, overlap=True)
+    assert most.accepted() == {"launch", "memory"}
+    gpu = recorded_results("steps-h100.jsonl")["steps-h100"]
+    assert shares_of(gpu, "decode_one").accepted() == {"launch"}
+    assert shares_of(gpu, "forward_sixteen").accepted() == {"compute"}
     assert set(LIMITS) == {"launch", "memory", "compute"}
 
 
