@@ -13,9 +13,10 @@
 #
 # After this lab you can
 #
-# * write attention, a model step and a generation loop that use a **KV cache**;
+# * write **rotary positions**, a model step and a generation loop that use a **KV cache**;
 # * count what the cache saves before you measure anything;
-# * store the cache in three ways: an **arena**, a **ring** and **pages**;
+# * store the cache in three ways behind one interface: an **arena**, a **ring** and **pages**;
+# * share pages between sequences, as engines do: reference counts and copy on write;
 # * explain why fewer tokens do not always mean less time.
 #
 # **You need** PyTorch tensors and the formula of attention. Lab 3 measures what a KV cache saves;
@@ -43,7 +44,8 @@ student_id = "instructor"
 
 # %% given="setup"
 from collections.abc import Callable, Hashable, Sequence
-from itertools import cycle, takewhile
+from itertools import takewhile
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -57,31 +59,40 @@ check = kit.start("kv_cache", globals())
 # %% [markdown]
 # ## The model we start from
 #
-# `labkit.models.transformer` is GPT-2 in about 200 lines, with one addition: several query heads
-# may share a KV head. It has no cache. You will need the parts below. If you want to read all of
-# it, run `print(inspect.getsource(labkit.models.transformer))` after `import inspect, labkit`.
+# `labkit.models.transformer` has the blocks of GPT-2, with two additions: several query heads may
+# share a KV head, and the positions are *rotary*. It has no cache. You will need the parts below.
 #
 # | part | shapes |
 # |---|---|
-# | `model.embed(tokens, positions)` | (B Q), (Q,) to (B Q d_model) |
+# | `model.embed(tokens)` | (B Q) to (B Q d_model) |
 # | `model.blocks` | the blocks, one per layer |
 # | `block.project(x)` | x (B Q d_model) to queries (B H Q D), keys and values (B Hkv Q D) |
-# | `kit.causal_mask(n_tokens, device)` | (n_tokens n_tokens), row i is True for the tokens 0 to i |
 # | `masked_attention(queries, keys, values, mask)` | mask (Q S), True where a query sees a key |
 # | `block.merge(x, attended)` | attended (B H Q D) to the next x |
 # | `model.unembed(x)` | to logits (B Q V) |
 # | `LayerCache` | the type of a pair (keys, values) of one layer |
 # | `Pick` | the type of a function from logits (B V) to tokens (B,) |
 #
-# With the sizes of the largest GPT-2, this model has 1,555.97 million parameters. The learned
-# positions are not counted.
+# With the sizes of the largest GPT-2, this model has 1,555.97 million parameters.
+#
+# **One interface.** You will write several stores for keys and values. The model uses all of them
+# in the same way. In each layer it calls
+#
+# ```
+# keys, values, mask = store.append(layer, keys, values)
+# ```
+#
+# with the keys and values of the new tokens. It gets back the keys and values that these tokens
+# may see, and a mask. `store.length` is the position of the next token.
 
 # %% [markdown]
-# ## 1. Attention with a past
+# ## 1. A cache that grows
 #
-# Take a sequence of five tokens, of which three are cached. The two new tokens bring two queries,
-# and these see up to five keys. The causal mask of the whole sequence is 5 × 5. Our two queries
-# are its last two rows:
+# The simplest store joins old and new tensors in each step with `torch.cat`.
+#
+# The mask: take a sequence of five tokens, of which three are cached. The two new tokens bring two
+# queries, and these see up to five keys. The causal mask of the whole sequence is 5 × 5. Our two
+# queries are its last two rows:
 #
 # ```
 #             key 0  1  2  3  4
@@ -96,17 +107,64 @@ check = kit.start("kv_cache", globals())
 # Create new tensors, such as masks and positions, on the `device` of the tensors that you are
 # given. Then the experiments also run on a GPU.
 
-# %% exercise="labkit.kv_cache:attend_cached" points=2 minutes=30 level=2
+# %% exercise="labkit.kv_cache:GrowingCache" points=1.5 minutes=30 level=2
 
 # %% [markdown]
-# ## 2. One step of the model
+# ## 2. Rotary positions
+#
+# Attention itself does not know where a token stands. Most models of today tell it by *rotary
+# positions* (RoPE). Each head vector of D numbers is taken as D/2 pairs, and each pair as a point in
+# the plane. A token at position p turns its points by angles that grow with p. The first pair turns
+# the fastest. The score of a query and a key then depends only on their distance: if both move by
+# the same number of positions, it stays the same.
+#
+# Queries and keys are rotated, values are not. A key is rotated once, *before* it is cached, by its
+# own position. So a step must know how many tokens stand before it.
+#
+# Which two numbers form a pair? In the weights of Llama and Qwen on the Hugging Face Hub, number i
+# of the first half and number i of the second half. Other code pairs neighbours, 2i and 2i + 1. If
+# you take the wrong one, nothing raises an error.
+
+# %% exercise="labkit.kv_cache:rotate" points=1 minutes=20 level=2
+
+# %% [markdown]
+# The table shows the score of one query and one key at several positions. In each row the distance
+# is the same.
+
+# %% experiment="distance"
+query, key = torch.randn(2, 1, 1, 1, 64, generator=torch.Generator().manual_seed(0))
+
+
+def score(query_position, key_position):
+    turned = [
+        rotate(part, torch.tensor([position]))
+        for part, position in ((query, query_position), (key, key_position))
+    ]
+    return float((turned[0] * turned[1]).sum())
+
+
+rows = [
+    [
+        distance,
+        *(f"{score(key_at + distance, key_at):.3f}" for key_at in (0, 10, 1000)),
+    ]
+    for distance in (0, 1, 5, 100)
+]
+kit.Table(
+    ["distance", "key at 0", "key at 10", "key at 1,000"],
+    rows,
+    "score of one query and one key",
+)
+
+# %% [markdown]
+# ## 3. One step of the model
 #
 # A step embeds the new tokens, sends them through the blocks, and computes the logits of the next
-# token. Two things depend on the past: the **positions** of the new tokens, and the **layer**
-# whose cached keys and values each block uses.
+# token. Three things depend on what is cached: the positions of the new tokens, what each layer
+# attends to, and the mask.
 #
-# The attention is passed in as `attend`, so the step can work with the stores that you write later.
-# The check uses its own `attend`: a mistake in section 1 costs you no points here.
+# The check brings its own model, store and `rotate`: a mistake in section 1 or 2 costs you no points
+# here.
 
 # %% exercise="labkit.kv_cache:forward_cached" points=2 minutes=25 level=2
 
@@ -116,10 +174,10 @@ check = kit.start("kv_cache", globals())
 # *Prefill*: the whole prompt goes through the model once. *Decode*: each further step feeds one
 # token, the one that was just picked. The last new token is never fed.
 
-# %% exercise="labkit.kv_cache:generate" points=2 minutes=25 level=2
+# %% exercise="labkit.kv_cache:generate" points=1.5 minutes=20 level=2
 
 # %% [markdown]
-# Together, the three functions must give exactly the tokens of the baseline without a cache. This
+# Together, your functions must give exactly the tokens of the baseline without a cache. This
 # holds for greedy decoding, and for sampling with the same seed.
 
 # %% experiment="equality"
@@ -131,8 +189,8 @@ model = Transformer.random(config, torch.Generator(device).manual_seed(0))
 prompt = torch.randint(config.vocab_size, (2, 12), device=device)
 
 
-def step(tokens, past):
-    return forward_cached(model, tokens, past, attend_cached)
+def model_with(store):
+    return lambda tokens: forward_cached(model, tokens, store, rotate)
 
 
 def seeded_sampler(seed):
@@ -144,6 +202,7 @@ for name, make_pick in (
     ("sampled", lambda: seeded_sampler(1)),
 ):
     plain = kit.generate_uncached(model, prompt, 40, make_pick())
+    step = model_with(GrowingCache(config.n_layers))
     with_cache = generate(step, prompt, 40, make_pick(), n_context=config.n_context)
     n_same = (plain == with_cache).sum()
     print(f"{name}: {n_same} of {plain.numel()} tokens are the same")
@@ -170,10 +229,9 @@ kit.Table(
 # %% [markdown]
 # ## 5. An arena
 #
-# If you join old and new tokens with `torch.cat`, each step allocates a new tensor and copies all
-# cached tokens into it. If the largest length is known, one allocation is enough: an *arena*, and a
-# number that says how many tokens it holds. `append` writes after the last token. Attention reads a
-# view, which is no copy.
+# `GrowingCache` allocates a new tensor in each step and copies all cached tokens into it. If the
+# largest length is known, one allocation is enough: an *arena*, and a number that says how many
+# tokens it holds. `append` writes after the last token. Attention reads a view, which is no copy.
 #
 # To forget tokens, only lower the number. In lab 6 a small model guesses tokens, and wrong guesses
 # are forgotten in this way. An example with room for six tokens:
@@ -187,56 +245,39 @@ kit.Table(
 # %% exercise="labkit.kv_cache:ArenaCache" points=2 minutes=30 level=2
 
 # %% [markdown]
-# Now the model runs on the arena. We feed one token at a time. A single new token sees everything
-# that is cached, so its mask is True everywhere. Halfway, the model follows a wrong path for five
-# tokens. Then we rewind, and it goes on as if nothing had happened.
+# Now the model runs on the arena. Halfway it follows a wrong path for five tokens. Then we rewind,
+# and it goes on as if nothing had happened.
 
 # %% experiment="arena_in_the_model"
 arena = ArenaCache(
     config.n_layers, 2, config.n_kv_heads, config.head_dim, 64, device=device
 )
-layers = cycle(range(config.n_layers))
-
-
-def attend_in_arena(queries, keys, values, past):
-    views = arena.append(next(layers), keys, values)
-    mask = torch.ones(1, views[0].shape[2], dtype=torch.bool, device=device)
-    return masked_attention(queries, *views, mask), views
-
-
-def feed(tokens):
-    past = None
-    if arena.length:
-        layers = arena.keys[..., : arena.length, :]
-        past = [(layer, layer) for layer in layers]  # for its length
-    return forward_cached(model, tokens, past, attend_in_arena)[0]
-
-
-tokens = prompt
-for i in range(40 + prompt.shape[1] - 1):
-    logits = feed(tokens[:, i : i + 1])
-    if i == 25:
-        for wrong_token in range(5):
-            feed(torch.full_like(prompt[:, :1], wrong_token))
-        arena.rewind(5)
-    if i >= prompt.shape[1] - 1:
-        tokens = torch.cat([tokens, greedy(logits[:, -1])[:, None]], dim=1)
+step = model_with(arena)
+tokens = generate(step, prompt, 20)
+step(torch.zeros_like(prompt[:, :5]))  # five wrong tokens
+arena.rewind(5)
+tokens = torch.cat([tokens[:, :-1], generate(step, tokens[:, -1:], 20)], dim=1)
 same = tokens == kit.generate_uncached(model, prompt, 40)
 print(f"{same.sum()} of {same.numel()} tokens are those of the uncached run")
 
 # %% [markdown]
 # ### A trained model speaks through your arena
 #
-# The small trained model of the kit has *rotary positions*: it rotates each query and each key by an
-# angle that grows with its position, before the key is cached. Here its keys and values go through
+# The small trained model of the kit also has rotary positions. Here its keys and values go through
 # your `ArenaCache`. Then three classic bugs are built in, one at a time. None of them raises an
 # error. You only see the text.
 
 # %% experiment="speech"
 loaded = kit.zoo.load("tiny-target", profile="cpu")
+
+
+def in_arena(sizes, n_tokens, device):
+    return ArenaCache(*sizes, n_tokens, device=device)
+
+
 beginning = "Once upon a time,"
 rows = [
-    [what, lab.speak(loaded, ArenaCache, beginning, 24, bug)]
+    [what, lab.speak(loaded, in_arena, beginning, 24, bug)]
     for bug, what in lab.BUGS.items()
 ]
 kit.Table(["what is wrong", f"the text after {beginning!r}"], rows)
@@ -274,8 +315,8 @@ print(
     f"bytes per token and layer: {n_bytes[0]:,} with 16 bits, {n_bytes[1]:,} with 8"
 )
 print(f"so {n_bytes[0] / n_bytes[1]:.2f} times as many tokens fit")
-print(lab.speak(loaded, ArenaCache, beginning, 24))
-print(lab.speak(loaded, lab.QuantisedArena, beginning, 24))
+print(lab.speak(loaded, in_arena, beginning, 24))
+print(lab.speak(loaded, lab.in_quantised_arena, beginning, 24))
 
 # %% [markdown]
 # ## 6. A ring
@@ -290,36 +331,30 @@ print(lab.speak(loaded, lab.QuantisedArena, beginning, 24))
 # append position 5    slots hold 4 5 2 3    the query at position 5 sees positions 2, 3, 4, 5
 # ```
 #
-# Three things are easy to get wrong: which position a slot holds (`positions`), which slots a
-# query may see (`mask`), and a prompt that is longer than the window.
+# Two things are easy to get wrong. The first is a prompt that is longer than the window. The second
+# is a chunk of several tokens: its last token takes the slot of a key that its first token must still
+# see. So `append` returns the keys that were there before, and those of the chunk. The mask says who
+# sees what. (A kernel would not make this copy: it reads the ring and the chunk where they lie.)
 
 # %% exercise="labkit.kv_cache:RingCache" points=2 minutes=40 level=3
 
+# %% [markdown]
+# With the ring the model has a sliding window in every layer. It must write the same text as without
+# a cache, if each query there sees only the newest tokens, too. The text is longer than the window.
+
 # %% experiment="ring_and_window"
-window, n_tokens = 16, 100
-queries = torch.randn(1, 4, n_tokens, 8)
-keys, values = torch.randn(2, 1, 2, n_tokens, 8)
-ring = RingCache(batch=1, n_kv_heads=2, head_dim=8, window=window)
-largest = 0.0
-for t in range(n_tokens):
-    now, newest = slice(t, t + 1), slice(max(0, t + 1 - window), t + 1)
-    ring.append(keys[:, :, now], values[:, :, now])
-    wrapped = masked_attention(
-        queries[:, :, now], ring.keys, ring.values, ring.mask(torch.tensor([t]))
-    )
-    sees_all = torch.ones(1, newest.stop - newest.start, dtype=torch.bool)
-    unrolled = masked_attention(
-        queries[:, :, now], keys[:, :, newest], values[:, :, newest], sees_all
-    )
-    largest = max(largest, float((wrapped - unrolled).abs().max()))
-print(f"{n_tokens} tokens through {window} slots: largest difference {largest:.1e}")
+window = 16
+ring = RingCache(
+    config.n_layers, 2, config.n_kv_heads, config.head_dim, window, device=device
+)
+with_ring = generate(model_with(ring), prompt, 40)
+without = kit.generate_uncached(lambda tokens: model(tokens, window), prompt, 40)
+print(f"{(with_ring == without).sum()} of {without.numel()} tokens are the same")
+print(f"slots: {window}; tokens that went through them: {ring.length}")
 
 # %% [markdown]
-# Remember two limits of the ring. First, our model has *learned* positions: one vector for each
-# position of its context, and none for a later one. So a ring saves memory, but the text cannot
-# become longer than the context. Second, if you append several tokens to a full ring at once, you
-# replace keys that the first of them should still see. So let such a chunk attend to the old ring
-# and to itself before you append it, or append one token at a time. (`append` need not check this.)
+# The ring saves memory, and the text may become as long as you like. Models with sliding windows use
+# it in most layers and keep all tokens in the others. A full ring cannot be rewound.
 
 # %% [markdown]
 # ## 7. Pages
@@ -369,6 +404,28 @@ print(f"{n_tokens} tokens through {window} slots: largest difference {largest:.1
 # 5. `name_blocks` and `begin`.
 
 # %% exercise="labkit.kv_cache:PagedCache" points=3 minutes=90 level=3
+
+# %% [markdown]
+# The model can use your pages, too. `lab.PagedRows` gives them the interface of the other stores. It
+# holds a `PagedCache` for each layer, and a row of the batch is a sequence. A server has one block
+# table for all layers, since each layer would have the same.
+
+# %% experiment="one_loop"
+sizes = (config.n_layers, 2, config.n_kv_heads, config.head_dim)
+n_blocks = 2 * -(-52 // 16)  # for two rows of 52 tokens
+stores = {
+    "grows": GrowingCache(config.n_layers),
+    "arena": ArenaCache(*sizes, 52, device=device),
+    "ring, window 64": RingCache(*sizes, 64, device=device),
+    "pages of 16": lab.PagedRows(
+        PagedCache(n_blocks, 16, *sizes[2:], device=device)
+        for layer in range(config.n_layers)
+    ),
+}
+plain = kit.generate_uncached(model, prompt, 40)
+for name, store in stores.items():
+    same = generate(model_with(store), prompt, 40) == plain
+    print(f"{name}: {same.sum()} of {same.numel()} tokens are the same")
 
 # %% experiment="reserved_memory"
 lengths = {"a": 37, "b": 500, "c": 6, "d": 120}
@@ -497,12 +554,15 @@ def time_generation(config):
         config.vocab_size, (1, n_prompt), device=device, generator=rng
     )
 
-    def step(tokens, past):
-        return forward_cached(model, tokens, past, attend_cached)
+    def with_cache(n_new):
+        store = GrowingCache(config.n_layers)
+        return generate(
+            lambda new: forward_cached(model, new, store, rotate), tokens, n_new
+        )
 
     ways = {
         "without": lambda n: kit.generate_uncached(model, tokens, n),
-        "with": lambda n: generate(step, tokens, n),
+        "with": with_cache,
     }
     runs = {
         (way, n): lambda run=run, n=n: run(n)
