@@ -529,6 +529,10 @@ lab.store_player(ArenaCache, RingCache, PagedCache)
 # %% [markdown]
 # ## 8. What the cache saves, by the clock
 #
+# A course asked its students to add a cache to GPT-2 XL, and gave these times for 512 tokens on one
+# L40S: 21.3 s without a cache, 10.5 s with it. With a short prompt the cache saves more than 200 of
+# 256 tokens that go through the model. The time is only halved. Why?
+#
 # We measure both ways of generating after a prompt of 32 tokens. Their runs alternate: one run of
 # each to warm up, and then seven. The figure shows medians. The bars hold the middle half of the
 # runs. Next to the measured ratio you see the ratio of tokens that you counted. A second model,
