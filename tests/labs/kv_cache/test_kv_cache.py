@@ -158,8 +158,6 @@ def test_an_arena_equals_concatenation_and_never_moves(life):
         held = torch.cat([held, tokens], dim=-2)
         for layer in range(2):
             keys, values, mask = arena.append(layer, tokens[0, layer], tokens[1, layer])
-            assert mask.sum(1).tolist() == list(
-                range(keys.shape[2] - n_tokens + 1, keys.shape[2] + 1)
             n_seen = range(held.shape[-2] - n_tokens + 1, held.shape[-2] + 1)
             assert mask.sum(1).tolist() == list(n_seen)
             assert torch.equal(keys, held[0, layer])
