@@ -1,12 +1,12 @@
 """An arena of 8-bit numbers: each key and value has one scale per head and token."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from labkit.models.transformer import LayerCache
+from labkit.models.transformer import causal_mask
 
 LARGEST = 127  # of an int8, so that 0 stays 0 and both signs are alike
 
@@ -21,7 +21,7 @@ def quantise(x: Tensor, axes: tuple[int, ...] = (-1,)) -> tuple[Tensor, Tensor]:
 
 
 class QuantisedArena:
-    """As `ArenaCache`, with int8 and a float32 scale for each head and token.
+    """As `ArenaCache` without rewind, with int8 and a float32 scale for each head and token.
 
     `append` returns all tokens as floats again: a copy, which a kernel would not need.
     """
@@ -40,16 +40,23 @@ class QuantisedArena:
         self.scales = torch.zeros((*shape[:-1], 1), device=device)
         self.length = 0
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> LayerCache:
-        """Write a layer's new tokens (B Hkv T D); return all of them, about as they were."""
-        end = self.length + keys.shape[2]
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Write a layer's new tokens (B Hkv T D); return all, about as they were, and the mask."""
+        start, end = self.length, self.length + keys.shape[2]
         for i, new in enumerate((keys, values)):
-            place = (i, layer, slice(None), slice(None), slice(self.length, end))
+            place = (i, layer, slice(None), slice(None), slice(start, end))
             self.numbers[place], self.scales[place] = quantise(new)
         if layer == self.numbers.shape[1] - 1:
             self.length = end
         keys, values = self.numbers[:, layer, :, :, :end] * self.scales[:, layer, :, :, :end]
-        return keys, values
+        return keys, values, causal_mask(end, keys.device)[start:]
+
+
+def in_quantised_arena(
+    sizes: Sequence[int], n_tokens: int, device: torch.device | str
+) -> QuantisedArena:
+    """A quantised arena for `n_tokens` tokens. sizes: layers, batch, KV heads, head_dim."""
+    return QuantisedArena(*sizes, n_tokens, device=device)
 
 
 def quantisation_errors(make: Callable[[], Tensor]) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def _with_arena(
 
     def run() -> Tensor:
         for _ in range(N_STEPS):
-            output = _attend(query, *arena.append(0, *new))
+            output = _attend(query, *arena.append(0, *new)[:2])
         arena.rewind(N_STEPS)
         return output
 
