@@ -129,9 +129,10 @@ def the_mask_shows_what_is_not_later(student: Student, case: ArenaCase) -> None:
         mask = triple_in(one.got, f"what is returned to layer {one.layer}")[2]
         n_past, is_last = sum(case.appends[: one.step]), one.layer == case.n_layers - 1
         shown.append(Shown(mask, n_past, case.appends[one.step], is_last))
-    if case.capacity > 3:
+    slip = length_slip(appends, case.appends, case.n_layers)
+    if case.capacity > 3 and not slip:
         shown.append(Shown(_mask_after_a_rewind(student, case.of_one_layer), 1, 2))
-    expect_masks(shown, why=length_slip(appends, case.appends, case.n_layers))
+    expect_masks(shown, why=slip)
 
 
 def _mask_after_a_rewind(student: Student, case: ArenaCase) -> Any:
@@ -284,7 +285,7 @@ def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
 
 OPEN_CASES = {
     "ArenaCache": [
-        ArenaCase(life=(3, 1, -2, 2, 1, -4, 3), capacity=8),
+        ArenaCase(life=(3, 1, -2, 0, 2, 1, -4, 3), capacity=8),
         ArenaCase(life=(2, -1, 3), capacity=5, n_layers=3, batch=2, dtype=torch.bfloat16),
     ],
 }

@@ -33,6 +33,9 @@ class Append:
             raise self.got
 
 
+LengthRule = Callable[[Append, Sequence[int], int], int]
+
+
 def appends_of(
     student: Student, case: Any, build: Callable[[], HeldObject], steps: Sequence[Tensor]
 ) -> list[Append]:
@@ -63,16 +66,26 @@ def sizes_of(steps: Sequence[Tensor]) -> tuple[int, ...]:
     return tuple(tokens.shape[-2] for tokens in steps)
 
 
+def has_lengths(
+    appends: Sequence[Append], sizes: Sequence[int], n_layers: int, rule: LengthRule | None = None
+) -> bool:
+    """Whether `length` moves by a rule after each append; if none is given, as it should."""
+    rule = rule or right_length
+    lengths = [one for one in appends if not isinstance(one.got, StudentError)]
+    return bool(lengths) and all(
+        is_number(one.length, rule(one, sizes, n_layers)) for one in lengths
+    )
+
+
 def length_slip(appends: Sequence[Append], sizes: Sequence[int], n_layers: int) -> str:
     """The sentences of the mistakes that give all lengths; "" if they are right."""
-    lengths = [one for one in appends if not isinstance(one.got, StudentError)]
-
-    def fits(slip: Callable[[Append, Sequence[int], int], int]) -> bool:
-        return all(is_number(one.length, slip(one, sizes, n_layers)) for one in lengths)
-
-    if not lengths or fits(_right_length):
+    if has_lengths(appends, sizes, n_layers):
         return ""
-    return joined(sentence for sentence, slip in LENGTH_SLIPS.items() if fits(slip))
+    return joined(
+        sentence
+        for sentence, rule in LENGTH_SLIPS.items()
+        if has_lengths(appends, sizes, n_layers, rule)
+    )
 
 
 def expect_lengths(
@@ -83,15 +96,16 @@ def expect_lengths(
     for one in appends:
         one.expect_no_error()
         what = f"the length when layer {one.layer} of {n_layers} has appended its part of "
-        expected = _right_length(one, sizes, n_layers)
+        expected = right_length(one, sizes, n_layers)
         expect_number(one.length, expected, f"{what}step {one.step}", why=why)
 
 
-def _right_length(one: Append, sizes: Sequence[int], n_layers: int) -> int:
+def right_length(one: Append, sizes: Sequence[int], n_layers: int) -> int:
+    """The tokens that all layers have appended."""
     return sum(sizes[: one.step + (one.layer == n_layers - 1)])
 
 
-LENGTH_SLIPS: dict[str, Callable[[Append, Sequence[int], int], int]] = {
+LENGTH_SLIPS: dict[str, LengthRule] = {
     "Every layer moves `length`. Only the last layer may move it.": (
         lambda one, sizes, n_layers: (
             sum(sizes[: one.step]) * n_layers + sizes[one.step] * (one.layer + 1)

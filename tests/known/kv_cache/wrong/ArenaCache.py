@@ -87,6 +87,15 @@ def rewind(self, n_tokens):
     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
     """
 
+# fails length_moves_once_per_step append_returns_everything_cached
+#   the_mask_shows_what_is_not_later a_life_of_appends_and_rewinds_equals_concatenation
+#   views_show_the_arena_itself rewind_moves_only_the_pointer
+#   a_full_arena_refuses_and_keeps_what_it_has a_rewind_out_of_range_is_refused
+
+# %% length does not move
+# - if layer == n_layers - 1:
+# -     self.length = end
+
 # fails rewind_moves_only_the_pointer
 
 # %% zeroes what is rewound
