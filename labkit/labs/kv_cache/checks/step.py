@@ -115,7 +115,7 @@ def _twice(layer: Layer) -> tuple[Tensor, Tensor]:
 
 APPEND_SLIPS: dict[str, Callable[[Layer], tuple[Tensor, Tensor]]] = {
     "The keys are not rotated.": lambda layer: (layer.keys, layer.values),
-    "The values are rotated, too. Rotate only queries and keys.": (
+    "The values are rotated, too. Only queries and keys are rotated.": (
         lambda layer: (layer.turned_keys, turned(layer.values, layer.positions))
     ),
     "The values are rotated, and the keys are not.": (
