@@ -68,7 +68,7 @@ def loud_and_slow(notebook: dict) -> None:
 
 def one_cell(notebook: dict) -> None:
     """All code merged into one cell, with one answer still to do."""
-    leave_blank("04_kv_cache", ("attend_cached",))(notebook)
+    leave_blank("04_kv_cache", ("GrowingCache",))(notebook)
     code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
     merged = "\n\n".join(source for source in code if "%pip" not in source)
     notebook["cells"] = [code_cell(merged)]
@@ -154,7 +154,7 @@ SAMPLES = [
            replace(DOES_NOT_PARSE, "tokens_processed"), ("tokens_processed",)),
     Sample("mia", "01_memory", "100 MB of output", add(FLOOD)),
     Sample("moritz", "04_kv_cache", "all in one cell, one answer to do", one_cell,
-           ("attend_cached",)),
+           ("GrowingCache",)),
     Sample("nora", "01_memory", "Colab's own cells, input()", colab_only),
     Sample("olga", "02_throughput", "experiments that fail or never end", break_experiments),
     Sample("otto", "02_throughput", "an answer from a file that is not there",

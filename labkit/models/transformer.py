@@ -1,4 +1,4 @@
-"""A transformer small enough to read: GPT-2's shape, with KV heads that may be shared by groups.
+"""A transformer small enough to read: GPT-2's blocks with rotary positions and shared KV heads.
 
 It has no cache and holds no decoding state. `forward` runs it over whole sequences; the pieces that
 forward is made of (`embed`, the blocks' `project` and `merge`, `unembed`) are what a forward with a
@@ -23,7 +23,10 @@ LayerCache = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True, slots=True)
 class TransformerConfig:
-    """The sizes of a model. `n_kv_heads` below `n_heads` is grouped-query attention."""
+    """The sizes of a model. `n_kv_heads` below `n_heads` is grouped-query attention.
+
+    n_context: the positions that the model is made for. The model itself refuses none.
+    """
 
     n_layers: int
     n_heads: int
@@ -49,12 +52,29 @@ GPT2_XL = TransformerConfig(
 )
 
 
-def causal_mask(n_tokens: int, device: torch.device | str | None = None) -> Tensor:
+def causal_mask(
+    n_tokens: int, device: torch.device | str | None = None, window: int | None = None
+) -> Tensor:
     """Who sees whom in a sequence: row i is True for the tokens that token i attends to, 0..i.
 
+    With a window these are only the newest `window` tokens, i included.
     Shape: (n_tokens, n_tokens), bool.
     """
-    return torch.ones(n_tokens, n_tokens, dtype=torch.bool, device=device).tril()
+    mask = torch.ones(n_tokens, n_tokens, dtype=torch.bool, device=device).tril()
+    return mask if window is None else mask.triu(1 - window)
+
+
+def turned(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
+    """x with rotary positions, by complex numbers: i of both halves of a head are one number.
+
+    Shapes: x (B H Q D), positions (Q,); returns (B H Q D) of x's dtype.
+    Source: Su et al. (arXiv:2104.09864), equation 12.
+    """
+    halves = x.float().unflatten(-1, (2, -1)).transpose(-1, -2)
+    rates = base ** -torch.linspace(0, 1, halves.shape[-2] + 1, device=x.device)[:-1]
+    turns = torch.polar(torch.ones_like(rates), positions.float()[:, None] * rates)
+    turned = torch.view_as_real(torch.view_as_complex(halves.contiguous()) * turns)
+    return turned.transpose(-1, -2).flatten(-2).to(x.dtype)
 
 
 def masked_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
@@ -111,12 +131,14 @@ class TransformerBlock(nn.Module):
         x = x + self.out(attended.transpose(1, 2).flatten(2))
         return x + self.down(functional.gelu(self.up(self.norm_2(x)), approximate="tanh"))
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return self.merge(x, masked_attention(*self.project(x), mask))
+    def forward(self, x: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
+        queries, keys, values = self.project(x)
+        queries, keys = turned(queries, positions), turned(keys, positions)
+        return self.merge(x, masked_attention(queries, keys, values, mask))
 
 
 class Transformer(nn.Module):
-    """GPT-2: learned positions, blocks, and one matrix that embeds tokens and scores the next.
+    """Blocks with rotary positions, and one matrix that embeds tokens and scores the next.
 
     Its parameters need no gradient: this is a model for inference.
     """
@@ -125,7 +147,6 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.token_embedding = nn.Embedding(config.vocab_size, config.d_model)
-        self.position_embedding = nn.Embedding(config.n_context, config.d_model)
         self.blocks = nn.ModuleList(TransformerBlock(config) for _ in range(config.n_layers))
         self.norm = nn.LayerNorm(config.d_model)
         self.requires_grad_(False)
@@ -146,32 +167,27 @@ class Transformer(nn.Module):
 
     @property
     def n_params(self) -> int:
-        """Parameters, the learned positions left out, as GPT-2's sizes are usually quoted."""
-        n_params = sum(parameter.numel() for parameter in self.parameters())
-        return n_params - self.position_embedding.weight.numel()
+        """All parameters: rotary positions have none."""
+        return sum(parameter.numel() for parameter in self.parameters())
 
-    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """What enters the first block. Shapes: tokens (B Q), positions (Q,); returns (B Q E).
-
-        Raises: ValueError for a position that the model has not learned.
-        """
-        if positions.numel() and int(positions.max()) >= self.config.n_context:
-            raise ValueError(
-                f"position {int(positions.max())} is outside the context of "
-                f"{self.config.n_context} tokens: this model has learned no position there"
-            )
-        return self.token_embedding(tokens) + self.position_embedding(positions)
+    def embed(self, tokens: Tensor) -> Tensor:
+        """What enters the first block. Shapes: tokens (B Q); returns (B Q E)."""
+        return self.token_embedding(tokens)
 
     def unembed(self, x: Tensor) -> Tensor:
         """The logits of the next token. Shapes: x (B Q E); returns (B Q V)."""
         return functional.linear(self.norm(x), self.token_embedding.weight)
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Logits at every position, from scratch. Shapes: tokens (B S); returns (B S V)."""
+    def forward(self, tokens: Tensor, window: int | None = None) -> Tensor:
+        """Logits at every position, from scratch. Shapes: tokens (B S); returns (B S V).
+
+        window: how many tokens a query sees, itself included; None for all before it.
+        """
         n_tokens = tokens.shape[1]
-        x = self.embed(tokens, torch.arange(n_tokens, device=tokens.device))
+        positions = torch.arange(n_tokens, device=tokens.device)
+        x, mask = self.embed(tokens), causal_mask(n_tokens, tokens.device, window)
         for block in self.blocks:
-            x = block(x, causal_mask(n_tokens, tokens.device))
+            x = block(x, positions, mask)
         return self.unembed(x)
 
 

@@ -6,7 +6,11 @@ __all__, __getattr__, __dir__ = offer(
     __name__,
     {
         "labkit.labs.kv_cache.figures": "cache_timing",
+        "labkit.labs.kv_cache.paged_rows": "PagedRows",
+        "labkit.labs.kv_cache.quantised": "QuantisedArena bytes_per_token "
+        "in_quantised_arena quantisation_errors",
+        "labkit.labs.kv_cache.speech": "BUGS speak",
+        "labkit.labs.kv_cache.stores": "N_STEPS time_stores",
         "labkit.labs.kv_cache.widget": "store_player",
-        "labkit.models.transformer": "GPT2_XL",
     },
 )

@@ -72,7 +72,7 @@ def moments(
     """The stores after each operation; a store that raises stays as it was, and says why."""
     makers = {
         "arena": lambda: _Arena(arena_cache(1, 1, 1, 1, CAPACITY)),
-        "ring": lambda: _Ring(ring_cache(1, 1, 1, window)),
+        "ring": lambda: _Ring(ring_cache(1, 1, 1, 1, window), window),
         "pages": lambda: _Pages(paged_cache(PLACES // block_size, block_size, 1, 1), block_size),
     }
     made = {name: _careful(make) for name, make in makers.items()}
@@ -136,19 +136,21 @@ class _Arena:
 @dataclass(frozen=True, slots=True)
 class _Ring:
     cache: Any
+    window: int
 
     def do(self, what: str, sequence: int, n: int, keys: torch.Tensor) -> Held:
         if sequence == FIRST and what == "append":
-            self.cache.append(keys.view(1, 1, n, 1), keys.view(1, 1, n, 1))
+            self.cache.append(0, keys.view(1, 1, n, 1), keys.view(1, 1, n, 1))
         held = self.held()
         return (
             replace(held, note=f"{held.note}; a ring has no rewind") if what == "rewind" else held
         )
 
     def held(self) -> Held:
-        positions = self.cache.positions.tolist()
-        owners = [FIRST if position >= 0 else None for position in positions]
-        return Held(_letters(self.cache.keys[0, 0, :, 0]), owners, f"positions {positions}")
+        n = self.cache.length
+        owners = [FIRST if slot < n else None for slot in range(self.window)]
+        newest = f", of which the newest {self.window} are here" if n > self.window else ""
+        return Held(_letters(self.cache.keys[0, 0, 0, :, 0]), owners, f"length {n}{newest}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def test_the_tests_of_a_new_lab_and_of_a_new_exercise_pass_at_once(whole_copy, l
         (new.new_lab, ("quantization",), "is no name of a lab"),
         (new.new_lab, ("09_a b",), "is no name of a lab"),
         (new.new_lab, ("09_lambda",), "is no name of a lab"),
-        (new.new_exercise, ("04", "attend_cached"), "already has something called attend_cached"),
+        (new.new_exercise, ("04", "GrowingCache"), "already has something called GrowingCache"),
         (new.new_exercise, ("04", "Tensor"), "already has something called Tensor"),
         (new.new_exercise, ("04", "setup"), "already has something called setup"),
         (new.new_exercise, ("04", "two words"), "is no name of a function"),

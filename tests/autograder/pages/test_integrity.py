@@ -141,7 +141,7 @@ def test_locked_cells_and_todo_lines_that_are_gone_and_changed_signatures_are_se
     assert seen(found, "todo") == [("cy",)]
     assert "check_generate" in found[0].seen
     assert "docstring changed: tokens_processed." in found[1].seen
-    assert found[2].seen.startswith("attend_cached")
+    assert found[2].seen.startswith("rotate, forward_cached")
 
 
 def test_a_flag_changes_no_mark_and_no_student_s_page(tmp_path):
@@ -216,6 +216,6 @@ def test_no_notebook_breaks_the_search(tmp_path_factory, notebook):
 
 def test_each_exercise_is_known_by_what_was_handed_out():
     starter = starter_of(LAB)
-    assert "attend_cached" in starter.open
+    assert "GrowingCache" in starter.open
     assert starter.own_parts(starter.open) == {}
     assert starter.prose and starter.prose < starter.open.keys()

@@ -1,8 +1,12 @@
-"""The given model against transformers' GPT-2, attention against its definition."""
+"""The given model against transformers' GPT-NeoX, attention against its definition."""
 
 import pytest
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+from transformers.models.gpt_neox.modeling_gpt_neox import (
+    GPTNeoXRotaryEmbedding,
+    apply_rotary_pos_emb,
+)
 
 from labkit.models.transformer import (
     GPT2_XL,
@@ -13,6 +17,7 @@ from labkit.models.transformer import (
     greedy,
     masked_attention,
     sampler,
+    turned,
 )
 
 SMALL = TransformerConfig(
@@ -24,40 +29,57 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def with_our_names(weights):
-    """GPT-2's weights by our names; it keeps its matrices in x @ weight order."""
+def with_our_names(weights, n_heads):
+    """GPT-NeoX's weights by our names; it keeps q, k and v of a head side by side."""
     names = {
-        "wte": "token_embedding", "wpe": "position_embedding", "ln_f": "norm", "h.": "blocks.",
-        "ln_1": "norm_1", "attn.c_attn": "qkv", "attn.c_proj": "out", "ln_2": "norm_2",
-        "mlp.c_fc": "up", "mlp.c_proj": "down",
+        "embed_in": "token_embedding", "final_layer_norm": "norm", "layers.": "blocks.",
+        "input_layernorm": "norm_1", "attention.query_key_value": "qkv", "attention.dense": "out",
+        "post_attention_layernorm": "norm_2", "mlp.dense_h_to_4h": "up",
+        "mlp.dense_4h_to_h": "down",
     }  # fmt: skip
     found = {}
     for name, weight in weights.items():
-        is_matrix = name.startswith("h.") and weight.ndim == 2
         for theirs, ours in names.items():
             name = name.replace(theirs, ours)
-        found[name] = weight.T if is_matrix else weight
+        if "qkv" in name:
+            weight = weight.unflatten(0, (n_heads, 3, -1)).transpose(0, 1).flatten(0, 2)
+        found[name] = weight
     return found
 
 
-def test_logits_equal_those_of_transformers_gpt2():
+def test_logits_equal_those_of_transformers_gpt_neox():
     torch.manual_seed(0)
-    sizes = GPT2Config(
-        n_layer=3,
-        n_head=4,
-        n_embd=32,
+    sizes = GPTNeoXConfig(
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        hidden_size=32,
+        intermediate_size=128,
         vocab_size=97,
-        n_positions=40,
+        max_position_embeddings=40,
+        hidden_act="gelu_new",
+        rotary_pct=1.0,
+        use_parallel_residual=False,
+        tie_word_embeddings=True,
         bos_token_id=0,
         eos_token_id=0,
     )
-    gpt2 = GPT2LMHeadModel(sizes).eval().requires_grad_(False)
-    for parameter in gpt2.parameters():  # its own biases start at 0 and would hide a mistake
+    theirs = GPTNeoXForCausalLM(sizes).eval().requires_grad_(False)
+    for parameter in theirs.parameters():  # its own biases start at 0 and would hide a mistake
         parameter.add_(0.05 * torch.randn_like(parameter))
     tokens = torch.randint(97, (2, 20), generator=seeded())
     ours = Transformer(TransformerConfig(3, 4, 4, 32, 97, 40))
-    ours.load_state_dict(with_our_names(gpt2.transformer.state_dict()))
-    torch.testing.assert_close(ours(tokens), gpt2(tokens).logits, rtol=1e-5, atol=1e-5)
+    ours.load_state_dict(with_our_names(theirs.gpt_neox.state_dict(), n_heads=4))
+    torch.testing.assert_close(ours(tokens), theirs(tokens).logits, rtol=1e-5, atol=1e-5)
+
+
+def test_rotary_positions_are_those_of_transformers():
+    sizes = GPTNeoXConfig(hidden_size=32, num_attention_heads=2, rotary_pct=1.0)
+    x = torch.randn(3, 2, 5, 16, generator=seeded())
+    positions = torch.tensor([0, 3, 4, 17, 2000])
+    cos, sin = GPTNeoXRotaryEmbedding(sizes)(x, positions[None])
+    expected, _ = apply_rotary_pos_emb(x, x, cos, sin)
+    torch.testing.assert_close(turned(x, positions), expected, rtol=1e-4, atol=1e-3)
+    assert torch.equal(turned(x, torch.zeros(5)), x)
 
 
 def test_gpt2_xl_has_1555_97_million_parameters_without_positions():
@@ -111,10 +133,32 @@ def test_a_token_sees_nothing_after_it():
     assert not torch.allclose(model(tokens)[:, 5:], model(changed)[:, 5:])
 
 
-def test_a_position_outside_the_context_is_refused():
-    model = Transformer.random(SMALL, seeded())
-    with pytest.raises(ValueError, match="position 12 is outside the context of 12"):
-        model(torch.zeros(1, 13, dtype=torch.long))
+def test_scores_of_rotated_vectors_depend_on_their_distance_alone():
+    query, key = torch.randn(2, 1, 1, 1, 8, generator=seeded())
+
+    def score(query_at, key_at):
+        at = (torch.tensor([each]) for each in (query_at, key_at))
+        return sum((turned(query, next(at)) * turned(key, next(at))).flatten().tolist())
+
+    assert score(7, 3) == pytest.approx(score(104, 100), abs=1e-4)
+    assert score(7, 3) != pytest.approx(score(8, 3), abs=1e-2)
+
+
+def test_with_a_window_a_token_sees_the_newest_ones_alone():
+    assert causal_mask(4, window=2).tolist() == [
+        [True, False, False, False],
+        [True, True, False, False],
+        [False, True, True, False],
+        [False, False, True, True],
+    ]
+    model = Transformer.random(TransformerConfig(1, 2, 1, 8, 23, 12), seeded())
+    tokens = torch.randint(23, (1, 8), generator=seeded(1))
+    changed = tokens.clone()
+    changed[:, :5] = (changed[:, :5] + 1) % 23
+    alike = [model(each, window=3)[:, 7] for each in (tokens, changed)]
+    torch.testing.assert_close(*alike)
+    assert not torch.allclose(model(tokens)[:, 7], model(changed)[:, 7])
+    torch.testing.assert_close(model(tokens, window=8), model(tokens))
 
 
 def test_generation_appends_what_pick_chooses():

@@ -1,6 +1,5 @@
 """Cached equals uncached, and each store equals plain storage, through random lives."""
 
-import itertools
 import math
 
 import pytest
@@ -8,22 +7,23 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labkit.cache_benchmark import block_hashes
 from labkit.kv_cache import (
     ArenaCache,
+    GrowingCache,
     PagedCache,
     RingCache,
-    attend_cached,
     forward_cached,
     generate,
+    rotate,
     tokens_processed,
 )
+from labkit.labs.kv_cache.paged_rows import PagedRows
 from labkit.models.transformer import (
     Transformer,
     TransformerConfig,
-    causal_mask,
     generate_uncached,
     greedy,
-    masked_attention,
     sampler,
 )
 
@@ -33,8 +33,21 @@ CONFIG = TransformerConfig(
 MODEL = Transformer.random(CONFIG, torch.Generator().manual_seed(0))
 
 
-def step(tokens, past):
-    return forward_cached(MODEL, tokens, past, attend_cached)
+def _paged(batch):
+    return PagedRows(PagedCache(8 * batch, 4, 2, 4) for _ in range(CONFIG.n_layers))
+
+
+STORES = {
+    "grows": lambda batch: GrowingCache(CONFIG.n_layers),
+    "arena": lambda batch: ArenaCache(CONFIG.n_layers, batch, 2, 4, 24),
+    "ring": lambda batch: RingCache(CONFIG.n_layers, batch, 2, 4, 24),
+    "pages": _paged,
+}
+every_store = pytest.mark.parametrize("make_store", STORES.values(), ids=STORES)
+
+
+def model_with(store):
+    return lambda tokens: forward_cached(MODEL, tokens, store, rotate)
 
 
 def prompt(batch, n_prompt, seed=0):
@@ -42,31 +55,47 @@ def prompt(batch, n_prompt, seed=0):
     return torch.randint(31, (batch, n_prompt), generator=rng)
 
 
+@every_store
 @given(chunks=st.lists(st.integers(1, 6), min_size=1, max_size=4), batch=st.integers(1, 2))
-def test_a_sequence_fed_in_chunks_has_the_logits_of_one_forward(chunks, batch):
-    tokens, past, found = prompt(batch, sum(chunks)), None, []
+def test_a_sequence_fed_in_chunks_has_the_logits_of_one_forward(make_store, chunks, batch):
+    tokens, store, found = prompt(batch, sum(chunks)), make_store(batch), []
     for chunk in tokens.split(chunks, dim=1):
-        logits, past = step(chunk, past)
-        found.append(logits)
-        n_fed = sum(logits.shape[1] for logits in found)
-        assert len(past) == CONFIG.n_layers
-        assert all(keys.shape == (batch, 2, n_fed, 4) for keys, _ in past)
+        found.append(model_with(store)(chunk))
+        assert store.length == sum(logits.shape[1] for logits in found)
     torch.testing.assert_close(torch.cat(found, 1), MODEL(tokens), rtol=1e-5, atol=1e-5)
 
 
-def test_one_past_may_be_continued_in_two_ways():
-    start, a, b = prompt(1, 5), prompt(1, 2, seed=1), prompt(1, 3, seed=2)
-    _, past = step(start, None)
-    for end in (a, b, a):
-        logits, _ = step(end, past)
-        whole = MODEL(torch.cat([start, end], 1))[:, 5:]
-        torch.testing.assert_close(logits, whole, rtol=1e-5, atol=1e-5)
+@pytest.mark.parametrize("window", [1, 3, 8])
+@given(chunks=st.lists(st.integers(1, 9), min_size=1, max_size=4))
+def test_on_a_ring_the_model_has_a_sliding_window_also_with_chunks(window, chunks):
+    tokens, step = prompt(1, sum(chunks)), model_with(RingCache(CONFIG.n_layers, 1, 2, 4, window))
+    found = torch.cat([step(chunk) for chunk in tokens.split(chunks, dim=1)], 1)
+    torch.testing.assert_close(found, MODEL(tokens, window), rtol=1e-5, atol=1e-5)
 
 
+def test_what_a_growing_cache_returned_stays_as_it_was():
+    cache, keys = GrowingCache(2), torch.randn(1, 2, 3, 4)
+    first = cache.append(0, keys, keys)[0]
+    cache.append(0, -keys, -keys)
+    assert torch.equal(first, keys)
+    assert cache.length == 0
+
+
+def test_rotated_scores_depend_on_the_distance_alone():
+    queries, keys = torch.randn(2, 1, 1, 1, 32)
+    scores = [
+        (rotate(queries, torch.tensor([p + 7])) * rotate(keys, torch.tensor([p]))).sum()
+        for p in (0, 1, 100)
+    ]
+    torch.testing.assert_close(scores[0], scores[1], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(scores[0], scores[2], rtol=1e-4, atol=1e-4)
+
+
+@every_store
 @pytest.mark.parametrize("make_pick", [lambda: greedy, lambda: sampler(_seeded(3), 1.5)])
 @pytest.mark.parametrize(("batch", "n_prompt", "n_new"), [(1, 1, 12), (3, 5, 9), (2, 4, 1)])
-def test_cached_generation_gives_the_uncached_tokens(make_pick, batch, n_prompt, n_new):
-    tokens = prompt(batch, n_prompt)
+def test_cached_generation_gives_the_uncached_tokens(make_store, make_pick, batch, n_prompt, n_new):
+    tokens, step = prompt(batch, n_prompt), model_with(make_store(batch))
     expected = generate_uncached(MODEL, tokens, n_new, make_pick())
     assert torch.equal(generate(step, tokens, n_new, make_pick()), expected)
 
@@ -77,13 +106,13 @@ def _seeded(seed):
 
 def test_rows_of_a_batch_equal_single_runs():
     tokens = prompt(3, 4)
-    together = generate(step, tokens, 8)
-    alone = [generate(step, row[None], 8) for row in tokens]
+    together = generate(model_with(GrowingCache(3)), tokens, 8)
+    alone = [generate(model_with(GrowingCache(3)), row[None], 8) for row in tokens]
     assert torch.equal(together, torch.cat(alone))
 
 
 def test_generation_fills_the_context_and_refuses_one_more():
-    tokens = prompt(1, 5)
+    tokens, step = prompt(1, 5), model_with(GrowingCache(3))
     assert generate(step, tokens, 20, n_context=24).shape == (1, 25)
     with pytest.raises(ValueError, match=r"5 \+ 21 tokens need 25 positions of 24"):
         generate(step, tokens, 21, n_context=24)
@@ -94,9 +123,9 @@ def test_generation_fills_the_context_and_refuses_one_more():
 def test_counted_tokens_equal_those_that_were_fed(n_prompt, n_new):
     fed = {"cached": 0, "uncached": 0}
 
-    def cached_forward(tokens, past):
+    def cached_forward(tokens):
         fed["cached"] += tokens.shape[1]
-        return torch.zeros(1, tokens.shape[1], 5), past
+        return torch.zeros(1, tokens.shape[1], 5)
 
     def uncached_forward(tokens):
         fed["uncached"] += tokens.shape[1]
@@ -123,12 +152,14 @@ def test_an_arena_equals_concatenation_and_never_moves(life):
             continue
         tokens = torch.randn(2, 2, 1, 2, n_tokens, 3)
         if arena.length + n_tokens > 10:
-            with pytest.raises(ValueError, match=f"cannot append {n_tokens} tokens: .* of 10"):
+            with pytest.raises(ValueError, match=f"{n_tokens} tokens do not fit: .* of 10"):
                 arena.append(0, tokens[0, 0], tokens[1, 0])
             continue
         held = torch.cat([held, tokens], dim=-2)
         for layer in range(2):
-            keys, values = arena.append(layer, tokens[0, layer], tokens[1, layer])
+            keys, values, mask = arena.append(layer, tokens[0, layer], tokens[1, layer])
+            n_seen = range(held.shape[-2] - n_tokens + 1, held.shape[-2] + 1)
+            assert mask.sum(1).tolist() == list(n_seen)
             assert torch.equal(keys, held[0, layer])
             assert torch.equal(values, held[1, layer])
         assert arena.length == held.shape[-2]
@@ -138,24 +169,16 @@ def test_an_arena_equals_concatenation_and_never_moves(life):
 
 def test_a_rewound_model_on_an_arena_continues_like_a_fresh_run():
     arena = ArenaCache(CONFIG.n_layers, 1, 2, 4, capacity=24)
-    layers = itertools.cycle(range(CONFIG.n_layers))
-
-    def attend(queries, keys, values, past):
-        keys, values = arena.append(next(layers), keys, values)
-        mask = causal_mask(keys.shape[2])[-queries.shape[2] :]
-        return masked_attention(queries, keys, values, mask), (keys, values)
-
-    tokens, wrong = prompt(1, 12), prompt(1, 4, seed=1)
-    _, past = forward_cached(MODEL, tokens[:, :8], None, attend)
-    forward_cached(MODEL, wrong, past, attend)
+    tokens, step = prompt(1, 12), model_with(arena)
+    step(tokens[:, :8])
+    step(prompt(1, 4, seed=1))
     arena.rewind(4)
-    logits, _ = forward_cached(MODEL, tokens[:, 8:], past, attend)
-    torch.testing.assert_close(logits, MODEL(tokens)[:, 8:], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(step(tokens[:, 8:]), MODEL(tokens)[:, 8:], rtol=1e-5, atol=1e-5)
 
 
 def test_views_of_an_arena_show_what_is_written_later():
     arena = ArenaCache(1, 1, 1, 2, capacity=4, dtype=torch.bfloat16)
-    keys, _ = arena.append(0, torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    keys, _, _ = arena.append(0, torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     arena.rewind(2)
     arena.append(0, torch.full((1, 1, 2, 2), 7.0), torch.ones(1, 1, 2, 2))
     assert keys.dtype == torch.bfloat16
@@ -164,35 +187,18 @@ def test_views_of_an_arena_show_what_is_written_later():
 
 @given(window=st.integers(1, 6), chunks=st.lists(st.integers(1, 9), min_size=1, max_size=5))
 def test_a_ring_holds_the_newest_tokens_in_their_slots(window, chunks):
-    ring, n_tokens = RingCache(1, 2, 3, window), sum(chunks)
+    ring, n_tokens = RingCache(1, 1, 2, 3, window), sum(chunks)
     keys, values = torch.randn(2, 1, 2, n_tokens, 3)
     n_seen = 0
     for n_new in chunks:
         chunk = slice(n_seen, n_seen + n_new)
-        ring.append(keys[:, :, chunk], values[:, :, chunk])
+        ring.append(0, keys[:, :, chunk], values[:, :, chunk])
         n_seen += n_new
-        newest = range(max(0, n_seen - window), n_seen)
-        assert sorted(p for p in ring.positions.tolist() if p >= 0) == list(newest)
-        for position in newest:
+        assert ring.length == n_seen
+        for position in range(max(0, n_seen - window), n_seen):
             slot = position % window
-            assert ring.positions[slot] == position
-            assert torch.equal(ring.keys[:, :, slot], keys[:, :, position])
-            assert torch.equal(ring.values[:, :, slot], values[:, :, position])
-
-
-@pytest.mark.parametrize("window", [1, 3, 8, 50])
-def test_attention_over_a_ring_equals_a_sliding_window(window):
-    n_tokens = 40
-    queries = torch.randn(1, 4, n_tokens, 8)
-    keys, values = torch.randn(2, 1, 2, n_tokens, 8)
-    ago = torch.arange(n_tokens)[:, None] - torch.arange(n_tokens)
-    expected = masked_attention(queries, keys, values, (ago >= 0) & (ago < window))
-    ring = RingCache(1, 2, 8, window)
-    for t in range(n_tokens):
-        ring.append(keys[:, :, t : t + 1], values[:, :, t : t + 1])
-        mask = ring.mask(torch.tensor([t]))
-        found = masked_attention(queries[:, :, t : t + 1], ring.keys, ring.values, mask)
-        torch.testing.assert_close(found[:, :, 0], expected[:, :, t])
+            assert torch.equal(ring.keys[0, :, :, slot], keys[:, :, position])
+            assert torch.equal(ring.values[0, :, :, slot], values[:, :, position])
 
 
 def owned_blocks(cache):
@@ -246,6 +252,57 @@ def test_freed_blocks_are_used_again():
         assert (cache.gather(sequence_id)[0] == sequence_id).all()
         cache.free(sequence_id)
     assert cache.n_free_blocks == 2
+
+
+family = st.tuples(
+    st.sampled_from(["append", "append", "rewind", "free", "fork"]),
+    st.integers(0, 3),
+    st.integers(0, 7),
+)
+
+
+@given(life=st.lists(family, max_size=30), block_size=st.integers(1, 4))
+def test_sequences_that_share_blocks_keep_their_tokens_and_no_block_is_lost(life, block_size):
+    cache, held = PagedCache(8, block_size, 2, 3), {}
+    for operation, one, n in life:
+        mine = held.get(one, torch.zeros(2, 2, 0, 3))
+        before = {i: cache.block_table(i) for i in held}, cache.n_free_blocks
+        try:
+            if operation == "append":
+                tokens = torch.randn(2, 2, n + 1, 3)
+                cache.append(one, *tokens)
+                held[one] = torch.cat([mine, tokens], dim=2)
+            elif operation == "fork":
+                cache.fork(one, n % 4)
+                held[n % 4] = mine
+            elif one in held and operation == "rewind":
+                cache.rewind(one, n)
+                held[one] = mine[:, :, : mine.shape[2] - n]
+            elif one in held:
+                cache.free(one)
+                del held[one]
+        except (MemoryError, ValueError):
+            assert ({i: cache.block_table(i) for i in held}, cache.n_free_blocks) == before
+        users = owned_blocks(cache)
+        assert len(set(users)) == 8 - cache.n_free_blocks
+        assert cache.n_users == [users.count(block) for block in range(8)]
+        for sequence_id, tokens in held.items():
+            assert torch.equal(torch.stack(cache.gather(sequence_id)), tokens)
+
+
+def test_a_prompt_begins_with_the_blocks_that_lab_3_hashes_find():
+    cache, prompts = (
+        PagedCache(16, 4, 1, 1),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 4, 5, 0, 7, 8]),
+    )
+    keys = torch.arange(9.0).view(1, 9, 1)
+    cache.append(0, keys, keys)
+    cache.name_blocks(0, block_hashes(prompts[0], 4))
+    assert cache.begin(1, block_hashes(prompts[1], 4)) == 4
+    assert cache.block_table(1) == cache.block_table(0)[:1]
+    cache.append(1, keys[:, :4], keys[:, :4])
+    assert cache.gather(0)[0].flatten().tolist() == list(range(9))
+    assert cache.n_free_blocks == 16 - 4
 
 
 def test_stores_lie_on_the_device_that_is_asked_for():

@@ -42,7 +42,8 @@ def test_a_rewound_token_stays_in_the_arena_until_it_is_replaced():
 def test_the_ring_holds_the_newest_tokens_by_their_positions():
     played = told(window=4)
     assert "".join(played[0].ring.letters) == "ebcd"
-    assert played[-1].ring.note == "positions [12, 13, 10, 11]"
+    assert "".join(played[-1].ring.letters) == "mnkl"
+    assert played[-1].ring.note == "length 14, of which the newest 4 are here"
     assert "no rewind" in played[telling_moment(played) - 1].ring.note
 
 

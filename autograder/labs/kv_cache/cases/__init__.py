@@ -4,14 +4,12 @@ import random
 
 import torch
 
+from autograder.labs.kv_cache.cases.model import model_cases
 from labkit.kv_cache import tokens_processed
 from labkit.labs.kv_cache.checks.arena import ArenaCase
-from labkit.labs.kv_cache.checks.attend import AttendCase
 from labkit.labs.kv_cache.checks.counts import CountCase
-from labkit.labs.kv_cache.checks.generate import GenerateCase
 from labkit.labs.kv_cache.checks.paged import PagedCase
 from labkit.labs.kv_cache.checks.ring import RingCase
-from labkit.labs.kv_cache.checks.step import StepCase
 
 HALF = (torch.float16, torch.bfloat16)
 
@@ -19,9 +17,7 @@ HALF = (torch.float16, torch.bfloat16)
 def hidden_cases(rng: random.Random) -> dict[str, list]:
     """Cases by exercise; the same `rng` state gives the same cases."""
     return {
-        "attend_cached": _attend_cases(rng),
-        "forward_cached": _step_cases(rng),
-        "generate": _generate_cases(rng),
+        **model_cases(rng),
         "tokens_processed": _count_cases(rng),
         "ArenaCache": _arena_cases(rng),
         "RingCache": _ring_cases(rng),
@@ -31,38 +27,6 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
 
 def _seed(rng: random.Random) -> int:
     return rng.randrange(1, 10**6)
-
-
-def _attend_cases(rng: random.Random) -> list[AttendCase]:
-    group_size, n_kv_heads = rng.choice((2, 3)), rng.choice((2, 3))
-    heads = {"n_heads": group_size * n_kv_heads, "n_kv_heads": n_kv_heads}
-    return [
-        AttendCase(0, rng.randint(2, 5), batch=2, seed=_seed(rng)),
-        AttendCase(rng.randint(2, 6), 1, head_dim=6, **heads, seed=_seed(rng)),
-        AttendCase(rng.randint(17, 40), 3, seed=_seed(rng)),
-        AttendCase(rng.randint(2, 6), rng.randint(2, 5), n_heads=3, n_kv_heads=3, seed=_seed(rng)),
-        AttendCase(rng.randint(2, 5), rng.randint(2, 4), **heads, batch=2, seed=_seed(rng)),
-        AttendCase(0, 2, n_heads=4, n_kv_heads=1, seed=_seed(rng)),
-        AttendCase(1, 1, n_heads=1, n_kv_heads=1, head_dim=1, seed=_seed(rng)),
-    ]
-
-
-def _step_cases(rng: random.Random) -> list[StepCase]:
-    chunks = (rng.randint(3, 5), 1, rng.randint(2, 3))  # none is as long as all before it
-    return [
-        StepCase(chunks, n_layers=3, n_heads=4, n_kv_heads=2, batch=2, seed=_seed(rng)),
-        StepCase((1, 2), n_layers=1, n_kv_heads=2, seed=_seed(rng)),
-        StepCase((2,), n_layers=2, n_heads=1, n_kv_heads=1, seed=_seed(rng)),
-    ]
-
-
-def _generate_cases(rng: random.Random) -> list[GenerateCase]:
-    return [
-        GenerateCase(rng.randint(2, 5), rng.randint(3, 5), batch=3, seed=_seed(rng)),
-        GenerateCase(1, rng.randint(2, 3), vocab_size=rng.randint(30, 40), seed=_seed(rng)),
-        GenerateCase(rng.randint(6, 9), 1, batch=2, seed=_seed(rng)),
-        GenerateCase(rng.randint(2, 5), 0, seed=_seed(rng)),
-    ]
 
 
 def _count_cases(rng: random.Random) -> list[CountCase]:
@@ -120,13 +84,14 @@ def _ring_cases(rng: random.Random) -> list[RingCase]:
         RingCase(
             small,
             n_tokens=small + 1,
+            n_layers=3,
             head_dim=rng.choice((1, 2, 4)),
             chunks=(3 * small + rng.randint(1, 2), 2),
             batch=2,
             dtype=rng.choice(HALF),
             seed=_seed(rng),
         ),
-        RingCase(window=1, n_tokens=3, chunks=(3, 2), seed=_seed(rng)),
+        RingCase(window=1, n_tokens=3, chunks=(3, 2), n_layers=1, seed=_seed(rng)),
     ]
 
 

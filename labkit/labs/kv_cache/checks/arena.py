@@ -12,12 +12,19 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.requests import hold, hold_item, values_of
-from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, expect_number, joined
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_equal, expect_number
 from labkit.checks.core import check
-from labkit.checks.forms import HeldObject, expect_refusal, shown_by
+from labkit.checks.forms import HeldObject, expect_refusal
 from labkit.checks.slips import is_number
 from labkit.checks.tensors import expect_unchanged, tensor_in
+from labkit.labs.kv_cache.checks.lengths import (
+    Append,
+    appends_of,
+    expect_lengths,
+    length_slip,
+)
+from labkit.labs.kv_cache.checks.masks import Shown, expect_masks
 from labkit.labs.kv_cache.checks.stored import (
     dtype_if_given,
     expect_pair,
@@ -25,6 +32,7 @@ from labkit.labs.kv_cache.checks.stored import (
     is_pair,
     n_tokens_in,
     random_tokens,
+    triple_in,
 )
 
 _arena = partial(check, "ArenaCache", gate=True)
@@ -52,6 +60,11 @@ class ArenaCase:
         """The steps of `life` that append, as many as fit with a place to spare."""
         n_fit = self.capacity - 1
         return tuple(n for n in self.life if n > 0 and (n_fit := n_fit - n) >= 0)
+
+    @property
+    def steps(self) -> list[Tensor]:
+        """The tokens of `appends`."""
+        return [self.step_tokens(step, n_tokens) for step, n_tokens in enumerate(self.appends)]
 
     @property
     def of_one_layer(self) -> "ArenaCase":
@@ -87,94 +100,53 @@ def arenas(cache: HeldObject) -> list[Tensor]:
     return [tensor_in(keys, "`keys`"), tensor_in(values, "`values`")]
 
 
-@dataclass(frozen=True)
-class Append:
-    """One layer's append: which step, which layer, what came back, and `length` after it.
-
-    got: the error, if it or the look at `length` raised one.
-    """
-
-    step: int
-    layer: int
-    got: Any
-    length: Any
-
-    def expect_no_error(self) -> None:
-        """Raises: StudentError if the append or the look at `length` did."""
-        if isinstance(self.got, StudentError):
-            raise self.got
-
-
-def appends_of(student: Student, case: ArenaCase) -> list[Append]:
+def appends_in(student: Student, case: ArenaCase) -> list[Append]:
     """All appends of a case, layer by layer, played once for all checks, up to one that raises."""
-
-    def play() -> list[Append]:
-        turns, steps, appends = [], [], []
-        for step, n_tokens in enumerate(case.appends):
-            for layer, (keys, values) in enumerate(case.step_tokens(step, n_tokens).unbind(1)):
-                turns.append((step, layer))
-                steps += [("append", layer, keys, values), "length"]
-        _, shown = shown_by(lambda: case.build(student), *steps)
-        for turn in turns:
-            try:
-                appends.append(Append(*turn, next(shown), next(shown)))
-            except StudentError as error:
-                return [*appends, Append(*turn, error, None)]
-        return appends
-
-    return student.once(("ArenaCache", case), play)
+    return appends_of(student, case, lambda: case.build(student), case.steps)
 
 
 @_arena(hint="Write at length to length+T of that layer. Return its slices from 0 to length+T.")
 def append_returns_everything_cached(student: Student, case: ArenaCase) -> None:
     """`append` returns all that the layer holds, old tokens first, stored in the arena's dtype."""
-    steps = [case.step_tokens(step, n_tokens) for step, n_tokens in enumerate(case.appends)]
-    for append in appends_of(student, case):
+    appends, steps = appends_in(student, case), case.steps
+    slip = length_slip(appends, case.appends, case.n_layers)
+    for append in appends:
         append.expect_no_error()
         held = torch.cat(steps[: append.step + 1], dim=-2)[:, append.layer]
         what = f"that layer {append.layer} gets back in step {append.step}"
+        keys, values, _ = triple_in(append.got, f"what is returned to layer {append.layer}")
         is_whole = n_tokens_in(append.got) == case.capacity
-        why = "That is the whole arena, with its free room." if is_whole else ""
-        expect_pair(append.got, *held, what, why=why)
+        why = "That is the whole arena, with its free room." if is_whole else slip
+        expect_pair((keys, values), *held, what, why=why)
+
+
+@_arena(hint="Compare positions: a new token sees those up to its own, which begin at length.")
+def the_mask_shows_what_is_not_later(student: Student, case: ArenaCase) -> None:
+    """In the mask, a new token sees all cached tokens, itself, and the new tokens before it."""
+    appends, shown = appends_in(student, case), []
+    for one in appends:
+        one.expect_no_error()
+        mask = triple_in(one.got, f"what is returned to layer {one.layer}")[2]
+        n_past, is_last = sum(case.appends[: one.step]), one.layer == case.n_layers - 1
+        shown.append(Shown(mask, n_past, case.appends[one.step], is_last))
+    slip = length_slip(appends, case.appends, case.n_layers)
+    if case.capacity > 3 and not slip:
+        shown.append(Shown(_mask_after_a_rewind(student, case.of_one_layer), 1, 2))
+    expect_masks(shown, why=slip)
+
+
+def _mask_after_a_rewind(student: Student, case: ArenaCase) -> Any:
+    """The mask of two tokens after one that a rewind has left of two."""
+    cache, tokens = case.build(student), [case.step_tokens(i, 2)[:, 0] for i in range(2)]
+    got = cache.in_turn(*(("append", 0, *tokens[0]), ("rewind", 1), ("append", 0, *tokens[1])))
+    return triple_in(got[2], "what `append` returns after a rewind")[2]
 
 
 @_arena(hint="Change `length` only when the last layer has appended.")
 def length_moves_once_per_step(student: Student, case: ArenaCase) -> None:
     """`length` counts tokens, not appends: it moves when the last layer has appended."""
     expect_number(case.build(student).length, 0, "the length of a new cache")
-    appends = appends_of(student, case)
-    why = joined(
-        sentence
-        for sentence, slip in LENGTH_SLIPS.items()
-        if all(
-            is_number(one.length, slip(one, case.appends, case.n_layers))
-            for one in appends
-            if not isinstance(one.got, StudentError)
-        )
-    )
-    for append in appends:
-        append.expect_no_error()
-        n_complete = append.step + (append.layer == case.n_layers - 1)
-        expect_number(
-            append.length,
-            sum(case.appends[:n_complete]),
-            f"the length when layer {append.layer} of {case.n_layers} has appended its part of "
-            f"step {append.step}",
-            why=why,
-        )
-
-
-LENGTH_SLIPS = {
-    "Every layer moves `length`. Only the last layer may move it.": (
-        lambda one, sizes, n_layers: (
-            sum(sizes[: one.step]) * n_layers + sizes[one.step] * (one.layer + 1)
-        )
-    ),
-    "The first layer moves `length`. The others do not hold the new tokens yet.": (
-        lambda one, sizes, n_layers: sum(sizes[: one.step + 1])
-    ),
-    "`length` does not move.": lambda one, sizes, n_layers: 0,
-}
+    expect_lengths(appends_in(student, case), case.appends, case.n_layers)
 
 
 @_arena(
@@ -253,7 +225,9 @@ def a_life_of_appends_and_rewinds_equals_concatenation(student: Student, case: A
         held = torch.cat([held, tokens], dim=-2)
         for layer, got in enumerate(append_step(cache, tokens)):
             what = f"of layer {layer} after operation {step}"
-            expect_pair(got, *held[:, layer], what, why=_what_is_there(got, held.shape[-2]))
+            keys, values, _ = triple_in(got, f"what layer {layer} gets back")
+            why = _what_is_there(got, held.shape[-2])
+            expect_pair((keys, values), *held[:, layer], what, why=why)
 
 
 def _what_is_there(got: Any, n_held: int) -> str:
@@ -264,7 +238,7 @@ def _what_is_there(got: Any, n_held: int) -> str:
     return f"There are too {'many' if n_tokens > n_held else 'few'} tokens."
 
 
-@_arena(hint="Compare with the capacity before you write. Raise ValueError.")
+@_arena(hint="Compare with the capacity before you write. Raise ValueError.", gate=False)
 def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase) -> None:
     """An append that does not fit raises ValueError and changes nothing; a full arena is fine."""
     layered, case = case, case.of_one_layer
@@ -292,7 +266,7 @@ def a_full_arena_refuses_and_keeps_what_it_has(student: Student, case: ArenaCase
         )
 
 
-@_arena(hint="Raise ValueError if n_tokens is negative or above length.")
+@_arena(hint="Raise ValueError if n_tokens is negative or above length.", gate=False)
 def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
     """`rewind` accepts 0 to `length` tokens. Any other number raises ValueError."""
     case = case.of_one_layer
@@ -311,7 +285,7 @@ def a_rewind_out_of_range_is_refused(student: Student, case: ArenaCase) -> None:
 
 OPEN_CASES = {
     "ArenaCache": [
-        ArenaCase(life=(3, 1, -2, 2, 1, -4, 3), capacity=8),
+        ArenaCase(life=(3, 1, -2, 0, 2, 1, -4, 3), capacity=8),
         ArenaCase(life=(2, -1, 3), capacity=5, n_layers=3, batch=2, dtype=torch.bfloat16),
     ],
 }

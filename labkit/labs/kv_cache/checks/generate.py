@@ -1,7 +1,6 @@
 """Checks of `generate`.
 
-It is about what the cache saves: the prompt is fed once, then one token a call, each with the cache
-of the call before.
+It is about what the cache saves: the prompt is fed once, then one token a call.
 
 The `forward` that generation calls is the check's own: it records what it is fed.
 """
@@ -15,11 +14,11 @@ from torch import Tensor
 
 from labkit.bridge.requests import place, value_of
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import expect_equal, joined, show
+from labkit.checks.compare import expect_equal, joined
 from labkit.checks.core import NotJudged, Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.checks.tensors import expect_unchanged, tensor_in, wanted_tokens
-from labkit.labs.kv_cache.checks.stored import expect_pair, random_tokens, wanted_floats
+from labkit.labs.kv_cache.checks.stored import random_tokens, wanted_floats
 from labkit.models.transformer import generate_uncached, sampler
 
 _generate = partial(check, "generate", gate=True)
@@ -48,28 +47,20 @@ class GenerateCase:
 
 
 class RecordedForward:
-    """The `forward` that a check hands out: records what was fed, returns a marked cache."""
+    """The `forward` that a check hands out: it records what it is fed."""
 
     def __init__(self, case: GenerateCase) -> None:
         self.case = case
         self.fed: list[Tensor] = []
-        self.pasts: list[Any] = []
 
-    def __call__(self, tokens: Any, past: Any = None) -> tuple[Tensor, list]:
+    def __call__(self, tokens: Any) -> Tensor:
         n_fed = tokens.shape[1] if isinstance(tokens, Tensor) and tokens.ndim == 2 else 0
         wanted_tokens(tokens, (self.case.batch, n_fed), self.case.vocab_size)
         most = 4 * (self.case.n_prompt + self.case.n_new)
         if not 0 < n_fed <= most or len(self.fed) > 4 * self.case.n_new + 4:
             raise ValueError(f"forward call {len(self.fed) + 1} with {n_fed} tokens")
         self.fed.append(tokens)
-        self.pasts.append(past)
-        return self.case.logits(tokens), [self.cache_of(len(self.fed))]
-
-    def cache_of(self, call: int) -> tuple[Tensor, Tensor]:
-        """What call number 1, 2, ... returns as its one layer's cache."""
-        n_seen = sum(tokens.shape[1] for tokens in self.fed[:call])
-        marked = torch.full((self.case.batch, 1, n_seen, 1), float(call))
-        return marked, -marked
+        return self.case.logits(tokens)
 
     @property
     def lengths(self) -> list[int]:
@@ -107,25 +98,6 @@ def the_prompt_once_then_single_tokens(student: Student, case: GenerateCase) -> 
         if forward.lengths == whole
         else "",
     )
-
-
-@_generate(
-    hint="Keep the second value that forward returns. Pass it to the next call.",
-    applies_to=lambda case: case.n_new > 1,
-)
-def the_cache_is_handed_on(student: Student, case: GenerateCase) -> None:
-    """Each call gets the cache that the call before it returned; the first gets None."""
-    forward = RecordedForward(case)
-    student.generate(forward, case.prompt(), case.n_new)
-    if not forward.pasts:
-        raise Wrong("the calls of `forward`", expected=str(case.n_new), got="none")
-    if forward.pasts[0] is not None:
-        raise Wrong("the past of the first call", expected="None", got=show(forward.pasts[0]))
-    for i, past in enumerate(forward.pasts[1:], start=1):
-        if not isinstance(past, list | tuple) or len(past) != 1:
-            wanted = f"what call {i} returned"
-            raise Wrong(f"the past of call {i + 1}", expected=wanted, got=show(past))
-        expect_pair(past[0], *forward.cache_of(i), f"of the past that call {i + 1} gets")
 
 
 @_generate(hint="In each row, take the most likely token of the last position.")

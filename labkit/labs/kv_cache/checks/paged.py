@@ -1,6 +1,7 @@
 """Checks of `PagedCache`.
 
-It is about ownership: each block is free or belongs to one sequence, which gets its tokens back.
+It is about ownership: here each block is free or in one sequence, which gets its tokens back.
+`paged_shared` has the checks of blocks that sequences share.
 """
 
 import math
@@ -28,7 +29,7 @@ from labkit.labs.kv_cache.checks.stored import (
     random_tokens,
 )
 
-METHODS = ("append", "gather", "block_table", "rewind", "free")
+METHODS = ("append", "gather", "block_table", "rewind", "free", "fork", "name_blocks", "begin")
 
 _paged = partial(check, "PagedCache", gate=True)
 
@@ -109,6 +110,7 @@ def expect_tokens_in_blocks(
     lives: dict[int, Tensor],
     storage: list | None = None,
     which: str = "",
+    why: str = "",
 ) -> None:
     """Each sequence's tokens lie where its block table says: in the storage of now, or in this."""
     names = ("keys", "values")
@@ -124,8 +126,8 @@ def expect_tokens_in_blocks(
         for name, expected in zip(stored, tokens, strict=True):
             blocks = [stored[name][block] for block in table]
             found = torch.cat([*blocks, expected[:, :0]], dim=1)[:, :length]
-            what = f"the {name}{which} of sequence {sequence_id}, read from its blocks {table}"
-            expect_stored(found, expected, what)
+            what = f"the {name} of sequence {sequence_id}{which}, read from its blocks {table}"
+            expect_stored(found, expected, what, why=why)
 
 
 def _storage(got: Any, name: str, case: PagedCase) -> Tensor:

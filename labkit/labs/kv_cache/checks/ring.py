@@ -1,31 +1,43 @@
 """Checks of `RingCache`.
 
-It is about the window: the newest tokens lie in their slots, and a query sees those of its window.
+It is about the window: each new token sees its own, and the newest tokens lie in their slots. What
+is not about layers is played with one layer.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import accumulate
 
 import torch
 from torch import Tensor
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, joined, list_in
+from labkit.checks.compare import expect_equal, expect_number, joined
 from labkit.checks.core import check
 from labkit.checks.forms import HeldObject
 from labkit.checks.tensors import tensor_in
-from labkit.labs.kv_cache.checks.slips import (
-    CHUNK_SLIPS,
-    MASK_SLIPS,
-    POSITION_SLIPS,
-    SeesRule,
-    left_in_slots,
+from labkit.labs.kv_cache.checks.lengths import (
+    Append,
+    appends_of,
+    expect_lengths,
+    has_lengths,
+    length_slip,
+    right_length,
 )
-from labkit.labs.kv_cache.checks.stored import dtype_if_given, expect_stored, random_tokens
+from labkit.labs.kv_cache.checks.seen import (
+    NO_TOKEN,
+    Row,
+    expect_windows,
+    positions_in,
+    rows_in,
+)
+from labkit.labs.kv_cache.checks.slips import SLOT_SLIPS, SlotRule, in_slots
+from labkit.labs.kv_cache.checks.stored import dtype_if_given, random_tokens
 
 _ring = partial(check, "RingCache", gate=True)
+Chunks = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,8 @@ class RingCase:
 
     window: int
     n_tokens: int
-    chunks: tuple[int, ...]
+    chunks: Chunks
+    n_layers: int = 2
     batch: int = 1
     n_kv_heads: int = 2
     head_dim: int = 3
@@ -43,255 +56,214 @@ class RingCase:
     seed: int = 0
 
     def __str__(self) -> str:
-        return f"a ring of {self.window} slots, {self.n_tokens} tokens, or chunks of {self.chunks}"
+        return (
+            f"a ring of {self.window} slots, {self.n_layers} layers, {self.n_tokens} tokens, or "
+            f"chunks of {self.chunks}"
+        )
 
     @property
-    def crossing(self) -> tuple[int, ...]:
-        """Chunks of which the second goes over the end of the ring."""
-        return (max(1, self.window - 1), 2, 3)
+    def crossing(self) -> Chunks:
+        """Chunks of which the second goes over the end of the ring; none is longer than it."""
+        return max(1, self.window - 1), min(2, self.window), min(3, self.window)
 
     @property
-    def long_chunks(self) -> tuple[tuple[int, ...], ...]:
+    def short_chunks(self) -> tuple[Chunks, ...]:
+        """Chunks that end with one of any length; none is longer than the window before that."""
+        first, last = min(2, self.window), (self.window + 1, self.chunks[0])
+        full = (self.window, first), (self.window, self.window)
+        return self.crossing, *full, *((first, n) for n in last)
+
+    @property
+    def long_chunks(self) -> tuple[Chunks, ...]:
         """Chunks with a longer one than the window, or one as long, at once and after others."""
         return self.chunks, (self.window + 1, 1), (2, self.window + 1), (1, self.window)
 
+    @property
+    def of_one_layer(self) -> "RingCase":
+        """The same with one layer, where a step is complete with one append."""
+        return replace(self, n_layers=1)
+
     def build(self, student: Student) -> HeldObject:
-        sizes = (self.batch, self.n_kv_heads, self.head_dim, self.window)
+        sizes = (self.n_layers, self.batch, self.n_kv_heads, self.head_dim, self.window)
         return HeldObject(
-            hold(student.RingCache, *sizes, **dtype_if_given(self.dtype)), ("append", "mask")
+            hold(student.RingCache, *sizes, **dtype_if_given(self.dtype)), ("append",)
         )
 
     def tokens(self, n_tokens: int) -> Tensor:
-        """Keys and values of a whole sequence: (2 B Hkv n_tokens D)."""
-        shape = (2, self.batch, self.n_kv_heads, n_tokens, self.head_dim)
+        """Keys and values of a whole sequence: (2 n_layers B Hkv n_tokens D)."""
+        shape = (2, self.n_layers, self.batch, self.n_kv_heads, n_tokens, self.head_dim)
         return random_tokens(self.seed, *shape, dtype=self.dtype)
 
 
-def append_in_chunks(cache: HeldObject, tokens: Tensor, chunks: tuple[int, ...]) -> None:
-    """Append a sequence in pieces of these lengths."""
-    parts = zip(*(part.split(chunks, dim=2) for part in tokens), strict=True)
-    cache.in_turn(*(("append", *part) for part in parts))
+def has_layers(case: RingCase) -> bool:
+    """Whether there are layers to tell apart."""
+    return case.n_layers > 1
 
 
-STATE = ("positions", "keys", "values")
+def appends_in(student: Student, case: RingCase, chunks: Chunks) -> list[Append]:
+    """All appends of a sequence in chunks, to all layers."""
+    steps = case.tokens(sum(chunks)).split(chunks, dim=-2)
+    return appends_of(student, case, lambda: case.build(student), steps)
 
 
-def state_of(cache: HeldObject) -> dict[str, Any]:
-    """The public state of the ring."""
-    return dict(zip(STATE, cache.in_turn(*STATE), strict=True))
+def rows_of(
+    student: Student, case: RingCase, chunks: Chunks, layer: int = 0, when: str = ""
+) -> list[Row]:
+    """What each token sees of a sequence in chunks, in one layer."""
+    rows, ends = [], list(accumulate(chunks))
+    for one in appends_in(student, case, chunks):
+        one.expect_no_error()
+        if one.layer == layer:
+            tokens, end = case.tokens(ends[-1])[:, layer], ends[one.step]
+            place = f"after chunks of {chunks[: one.step + 1]}{when}"
+            rows += rows_in(one.got, tokens, end - chunks[one.step], end, place)
+    return rows
 
 
-def expect_newest(
-    state: dict[str, Any], case: RingCase, tokens: Tensor, when: str, *, why: str = ""
-) -> None:
-    """The newest `window` tokens lie in their slots; an empty slot may hold anything."""
-    n_tokens = tokens.shape[-2]
-    newest = list(range(max(0, n_tokens - case.window), n_tokens))
-    slots = [position % case.window for position in newest]
-    shape = [case.batch, case.n_kv_heads, case.window, case.head_dim]
-    for name, expected in zip(("keys", "values"), tokens, strict=True):
-        stored = tensor_in(state[name], f"`{name}`")
-        expect_equal(list(stored.shape), shape, f"the shape of `{name}`")
-        expect_stored(
-            stored[:, :, slots],
-            expected[:, :, newest],
-            f"the {name} of positions {newest[0]}..{newest[-1]}, taken from slots {slots}, {when}",
-            why=why,
-        )
+@_ring(hint="Return the old keys that are in the window, and the new one. Hide empty slots.")
+def a_new_token_sees_its_window(student: Student, case: RingCase) -> None:
+    """Token by token, each new token sees itself and the `window` - 1 tokens before it."""
+    case = case.of_one_layer
+    rows = rows_of(student, case, (1,) * case.n_tokens)
+    expect_windows(rows, case.window, "when it is appended alone")
 
 
-def slots_of(case: RingCase, n_tokens: int) -> list[int]:
-    """The position in each slot after `n_tokens` tokens, by replaying them."""
-    slots = [-1] * case.window
-    for position in range(n_tokens):
-        slots[position % case.window] = position
-    return slots
+@_ring(hint="Read the old keys before you write. Hide keys that are later, or too old.")
+def each_token_of_a_chunk_sees_its_window(student: Student, case: RingCase) -> None:
+    """In a chunk, each token sees its own window, also keys that lose their slot to the chunk."""
+    case = case.of_one_layer
+    rows = [
+        row
+        for chunks in case.short_chunks
+        for row in rows_of(student, case, chunks)
+        if row.end - row.start > 1
+    ]
+    expect_windows(rows, case.window, "in a chunk")
 
 
-def decoded_token_by_token(student: Student, case: RingCase) -> list[dict[str, Any]]:
-    """The ring's state when new and after every token, played once for all checks."""
-
-    def play() -> list[dict[str, Any]]:
-        cache, tokens = case.build(student), case.tokens(case.n_tokens)
-        steps = list(STATE)
-        for token in zip(*(part.split(1, dim=2) for part in tokens), strict=True):
-            steps += [("append", *token), *STATE]
-        shown = cache.in_turn(*steps)
-        starts = range(0, len(shown), len(STATE) + 1)
-        return [dict(zip(STATE, shown[i : i + len(STATE)], strict=True)) for i in starts]
-
-    return student.once(("RingCache", case), play)
-
-
-@_ring(hint="Use slot position % window. Give an empty slot position -1.")
-def positions_name_the_token_in_each_slot(student: Student, case: RingCase) -> None:
-    """`positions` says which token lies in each slot, -1 for none, after every token."""
-    states = decoded_token_by_token(student, case)
-    got = [list_in(state["positions"], "`positions`", "a list") for state in states]
-    why = joined(
-        sentence
-        for sentence, slip in POSITION_SLIPS.items()
-        if got == [slip(n_tokens, case.window) for n_tokens in range(len(states))]
-    )
-    for n_tokens, state in enumerate(states):
-        what = f"the positions after {n_tokens} tokens"
-        expect_equal(state["positions"], slots_of(case, n_tokens), what, why=why)
+def slots_after(student: Student, case: RingCase, chunks: Chunks) -> list[list[list[int]]]:
+    """For each layer the positions of the tokens whose keys, and whose values, lie in the slots."""
+    cache, tokens = case.build(student), case.tokens(sum(chunks))
+    steps = tokens.split(chunks, dim=-2)
+    calls = [("append", i, *part[:, i]) for part in steps for i in range(case.n_layers)]
+    shown = cache.in_turn(*calls, "keys", "values")[-2:]
+    found: list[list[list[int]]] = [[] for _ in range(case.n_layers)]
+    for part, of, name in zip(shown, tokens, ("keys", "values"), strict=True):
+        stored, shape = tensor_in(part, f"`{name}`"), list(of.shape)
+        n_slots = list(stored.shape)[3:4]
+        expect_equal(list(stored.shape), [*shape[:3], *n_slots, shape[4]], f"the shape of `{name}`")
+        expect_equal(str(stored.dtype), str(of.dtype), f"the dtype of `{name}`")
+        for i in range(case.n_layers):
+            found[i].append(positions_in(stored[i], of[i]))
+    return found
 
 
-@_ring(hint="Write keys and values of one token to the same slot.")
-def decoding_past_the_end_keeps_the_window(student: Student, case: RingCase) -> None:
-    """Token by token, the ring holds the keys and values that a sliding window sees."""
-    tokens = case.tokens(case.n_tokens)
-    for n_tokens, state in enumerate(decoded_token_by_token(student, case)[1:], start=1):
-        expect_newest(state, case, tokens[..., :n_tokens, :], f"after {n_tokens}")
+def expect_slots(student: Student, case: RingCase, plans: Sequence[Chunks]) -> None:
+    """After each of these sequences the newest tokens lie in the slots of a ring of one layer."""
+    found = [slots_after(student, case, chunks)[0] for chunks in plans]
+    why = _slot_slip(found, plans, case.window)
+    for chunks, both in zip(plans, found, strict=True):
+        right = in_slots(case.window, chunks)
+        filled = [slot for slot, position in enumerate(right) if position != NO_TOKEN]
+        for name, got in zip(("keys", "values"), both, strict=True):
+            what = f"the positions whose {name} lie in slots {filled} after chunks of {chunks}"
+            none = f" ({NO_TOKEN}: of no token)" * (NO_TOKEN in got)
+            held = [got[slot] if slot < len(got) else NO_TOKEN for slot in filled]
+            expect_equal(held, [right[slot] for slot in filled], f"{what}{none}", why=why)
 
 
-@_ring(
-    hint="Compute the slot of each token of a chunk from its own position.",
-    applies_to=lambda case: case.window > 1,
-)
-def a_chunk_may_cross_the_end(student: Student, case: RingCase) -> None:
-    """A chunk that reaches the last slot continues in the first, over the oldest tokens."""
-    cache, chunks = case.build(student), case.crossing
-    tokens = case.tokens(sum(chunks))
-    append_in_chunks(cache, tokens, chunks)
-    expect_newest(state_of(cache), case, tokens, f"after chunks of {chunks}")
+def _slot_slip(found: list, plans: Sequence[Chunks], window: int) -> str:
+    """The sentences of the mistakes that leave what is found in all slots, keys and values."""
 
-
-@_ring(hint="Drop the tokens that would be overwritten, but count their positions.")
-def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> None:
-    """If a chunk is longer than the window, its newest tokens remain, each in its slot."""
-    states = []
-    for chunks in case.long_chunks:
-        cache = case.build(student)
-        append_in_chunks(cache, case.tokens(sum(chunks)), chunks)
-        states.append(state_of(cache))
-    why = _slip_of_chunks(states, case)
-    for chunks, state in zip(case.long_chunks, states, strict=True):
-        when = f"after chunks of {chunks}"
-        expect_newest(state, case, case.tokens(sum(chunks)), when, why=why)
-
-
-def _slip_of_chunks(states: list[dict[str, Any]], case: RingCase) -> str:
-    """The sentences if all full rings hold the tokens that a known mistake leaves."""
-
-    def is_left_by(*is_right: bool) -> bool:
-        for chunks, state in zip(case.long_chunks, states, strict=True):
-            newest = left_in_slots(case.window, chunks, *is_right)
-            held = case.tokens(sum(chunks))[..., newest, :]
-            stored = [tensor_in(state[name], f"`{name}`") for name in ("keys", "values")]
-            if not all(torch.equal(*parts) for parts in zip(stored, held, strict=True)):
-                return False
-        return True
+    def gives(rule: SlotRule) -> bool:
+        return found == [[rule(window, chunks)] * 2 for chunks in plans]
 
     return joined(
         sentence
-        for sentence, slips in CHUNK_SLIPS.items()
-        if any(is_left_by(*slip) for slip in slips)
+        for sentence, rules in SLOT_SLIPS.items()
+        if any(map(gives, rules)) and not gives(in_slots)
     )
 
 
-@_ring(hint="Give each token of a chunk the position after that of the token before it.")
-def positions_and_mask_follow_a_chunk(student: Student, case: RingCase) -> None:
-    """After a chunk that crosses the end, or is too long, positions and mask are right as well."""
-    for chunks in (case.crossing, case.chunks):
-        for n_chunks in range(1, len(chunks) + 1):
-            n_tokens, when = sum(chunks[:n_chunks]), f"chunks of {chunks[:n_chunks]}"
-            shown = [
-                _positions_and_mask(student, case, lengths)
-                for lengths in (chunks[:n_chunks], (1,) * n_tokens)
-            ]
-            slots, positions = (
-                slots_of(case, n_tokens),
-                list_in(shown[0][0], "`positions`", "a list"),
-            )
-            filled = slice(n_tokens if n_tokens < case.window else None)
-            expect_equal(
-                positions[filled],
-                slots[filled],
-                f"the positions after {when}",
-                why=_off_by_one(positions[filled], slots[filled]),
-            )
-            what = f"the mask after {when}, beside the mask after as many single tokens"
-            expect_equal(shown[0][1], shown[1][1], what)
+@_ring(hint="Write keys and values of position p to slot p % window, and allocate no other slots.")
+def the_newest_tokens_lie_in_their_slots(student: Student, case: RingCase) -> None:
+    """The token at position p lies in slot p % window, also if its chunk crosses the end."""
+    case = case.of_one_layer
+    cache = case.build(student)
+    for name, arena in zip(("keys", "values"), cache.in_turn("keys", "values"), strict=True):
+        n_slots = list(tensor_in(arena, f"`{name}`").shape)[3:4]
+        expect_equal(n_slots, [case.window], f"the number of slots in `{name}`")
+    single = [(1,) * n for n in range(1, case.n_tokens + 1)]
+    crossing = [case.crossing[:n] for n in range(1, len(case.crossing) + 1)]
+    expect_slots(student, case, [*single, *crossing])
 
 
-def _off_by_one(got: list, right: list) -> str:
-    """Whether each position is right or one too low."""
-    is_so = len(got) == len(right) and all(
-        type(a) is int and b - a in (0, 1) for a, b in zip(got, right, strict=True)
-    )
-    return "Some positions are one too low." if is_so else ""
+@_ring(hint="Leave out the tokens that would be replaced, but count them.")
+def a_long_prompt_leaves_its_newest_tokens(student: Student, case: RingCase) -> None:
+    """Of a chunk longer than the window, the newest tokens remain, and the next tokens see them."""
+    case = case.of_one_layer
+    expect_slots(student, case, case.long_chunks)
+    plans = (case.chunks[0], 1), (case.window + 1, 1)
+    rows = [rows_of(student, case, chunks)[-1] for chunks in plans]
+    expect_windows(rows, case.window, "after a long prompt")
 
 
-def _positions_and_mask(student: Student, case: RingCase, chunks: tuple[int, ...]) -> tuple:
-    """The positions, and the mask for the last query, of a ring that was filled in chunks."""
-    cache, n_tokens = case.build(student), sum(chunks)
-    append_in_chunks(cache, case.tokens(n_tokens), chunks)
-    return cache.positions, cache.mask(torch.tensor([n_tokens - 1, n_tokens + 1]))
+@_ring(hint="Read and write `self.keys[layer]` and `self.values[layer]`.", applies_to=has_layers)
+def each_layer_has_its_own_tokens(student: Student, case: RingCase) -> None:
+    """Each of several layers sees and stores its own tokens, as a ring of one layer does."""
+    alone = case.of_one_layer
+    for chunks in (case.crossing, (1,) * (case.window + 2)):
+        appends = appends_in(student, case, chunks)
+        cause = length_slip(appends, chunks, case.n_layers)
+        right = [row.seen for row in rows_of(student, alone, chunks)]
+        for layer in range(case.n_layers):
+            rows = rows_of(student, case, chunks, layer, f", in layer {layer}")
+            why = cause or _other_layer(appends, case, chunks, layer)
+            for row, seen in zip(rows, right, strict=True):
+                what = f"that the token at position {row.query} sees in layer {layer} of "
+                beside = f"{case.n_layers}, beside those in a ring of one layer"
+                for got, expected, name in zip(row.seen, seen, ("keys", "values"), strict=True):
+                    parts = f"the positions of the {name} {what}{beside}"
+                    expect_equal(got, expected, parts, why=why)
+        stored = slots_after(student, alone, chunks)[0]
+        for layer, got in enumerate(slots_after(student, case, chunks)):
+            what = f"the positions of the keys and values in the slots of layer {layer}"
+            expect_equal(got, stored, f"{what}, beside those in a ring of one layer", why=cause)
 
 
-@_ring(hint="Combine three conditions: the slot is filled, not later than the query, not too old.")
-def the_mask_shows_the_window(student: Student, case: RingCase) -> None:
-    """A query sees its own slot and those of the `window` - 1 positions before it, if filled."""
-    tokens, rows = case.tokens(case.n_tokens), []
-    for length in (max(1, case.window - 1), case.n_tokens):
-        cache = case.build(student)
-        append_in_chunks(cache, tokens[..., :length, :], (1,) * length)
-        rows += _mask_rows(cache, case, length)
-    _expect_mask(rows)
+def _other_layer(appends: list[Append], case: RingCase, chunks: Chunks, layer: int) -> str:
+    """The sentence if something that comes back in the last step is of another layer."""
+    last, ends = [one for one in appends if one.layer == layer][-1], list(accumulate(chunks))
+    for other in {*range(case.n_layers)} - {layer}:
+        tokens = case.tokens(ends[-1])[:, other]
+        rows = rows_in(last.got, tokens, ends[-2], ends[-1], "")
+        if any(position != NO_TOKEN for row in rows for position in (*row.keys, *row.values)):
+            return "A layer sees the tokens of another layer."
+    return ""
 
 
-@dataclass(frozen=True, slots=True)
-class MaskRow:
-    """What a query may see: `shown` is its row of the student's mask over `slots`."""
-
-    query: int
-    length: int
-    slots: list[int]
-    shown: list
-
-    def seen(self, sees: SeesRule) -> list[int]:
-        """The positions that a query sees by a rule, as many times as they are stored."""
-        return [one for one in self.slots if sees(one, self.query, len(self.slots))]
-
-    @property
-    def got(self) -> list[int]:
-        return [one for one, visible in zip(self.slots, self.shown, strict=True) if visible]
+@_ring(hint="Add T to `length` when the last layer has appended, also if T is above the window.")
+def length_counts_all_tokens(student: Student, case: RingCase) -> None:
+    """`length` counts every token once: it moves when the last layer has appended."""
+    expect_number(case.build(student).length, 0, "the length of a new ring")
+    for chunks in (case.chunks, case.crossing):
+        appends = appends_in(student, case, chunks)
+        kept = [min(n, case.window) for n in chunks]
+        is_short = kept != [*chunks] and has_lengths(appends, kept, case.n_layers)
+        why = "The tokens of a long chunk that left the window are not counted." * is_short
+        if has_lengths(appends, chunks, case.n_layers, partial(_filled, case.window)):
+            why = why or "`length` is the number of filled slots. Count all tokens."
+        expect_lengths(appends, chunks, case.n_layers, why)
 
 
-def _mask_rows(cache: HeldObject, case: RingCase, length: int) -> list[MaskRow]:
-    """The mask of queries around both ends of what is stored."""
-    ends = (max(0, end) for end in (length - 2, length - case.window))
-    queries = [length - 1, *ends, 0, length, length + case.window - 2]
-    got = tensor_in(cache.mask(torch.tensor(queries)), "the mask")
-    expect_equal(list(got.shape), [len(queries), case.window], "the shape of the mask")
-    expect_equal(str(got.dtype), "torch.bool", "the dtype of the mask")
-    slots = slots_of(case, length)
-    return [
-        MaskRow(query, length, slots, row) for query, row in zip(queries, got.tolist(), strict=True)
-    ]
-
-
-def _expect_mask(rows: list[MaskRow]) -> None:
-    """Each row shows the slots of the `window` positions that end with the query's."""
-    why = joined(
-        sentence
-        for sentence, rule in MASK_SLIPS.items()
-        if all(row.got == row.seen(rule) for row in rows)
-    )
-    for row in rows:
-        expect_equal(
-            sorted(row.got),
-            sorted(row.seen(lambda p, q, window: 0 <= p <= q and q - p < window)),
-            f"the positions that a query at {row.query} sees after {row.length} tokens",
-            why=why,
-        )
+def _filled(window: int, one: Append, sizes: Chunks, n_layers: int) -> int:
+    """The slots that hold a token."""
+    return min(window, right_length(one, sizes, n_layers))
 
 
 OPEN_CASES = {
     "RingCache": [
         RingCase(window=4, n_tokens=10, chunks=(6, 2)),
-        RingCase(window=5, n_tokens=7, chunks=(12, 3), batch=2, dtype=torch.float16),
+        RingCase(window=5, n_tokens=7, chunks=(12, 3), n_layers=3, batch=2, dtype=torch.float16),
     ],
 }

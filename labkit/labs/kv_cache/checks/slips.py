@@ -1,53 +1,57 @@
-"""What known mistakes leave in a ring, and in a block table; each with its sentence."""
+"""What known mistakes leave in a ring's slots, and in a block table; each with its sentence."""
 
 from collections.abc import Callable, Sequence
 
 from labkit.checks.compare import joined
 
-SeesRule = Callable[[int, int, int], bool]
-
-MASK_SLIPS: dict[str, SeesRule] = {
-    "Queries see their future.": lambda p, q, window: p >= 0 and q - p < window,
-    "-1 is an empty slot, and no query sees it.": lambda p, q, window: 0 <= q - p < window,
-    "A stored token may be too old for a query.": lambda p, q, window: 0 <= p <= q,
-    "There is one position too many: the oldest in the window is query - window + 1.": (
-        lambda p, q, window: 0 <= p <= q and q - p <= window
-    ),
-    "There is one position too few: the oldest in the window is query - window + 1.": (
-        lambda p, q, window: 0 <= p <= q and q - p < window - 1
-    ),
-    "A query does not see itself.": lambda p, q, window: 0 <= p < q and q - p < window,
-}
-
-POSITION_SLIPS: dict[str, Callable[[int, int], list[int]]] = {
-    "Each append begins at position 0 again. Count the tokens that came before.": (
-        lambda n_tokens, window: [0 if n_tokens else -1] + [-1] * (window - 1)
-    ),
-    "Those are the numbers of the slots.": (
-        lambda n_tokens, window: [slot if slot < n_tokens else -1 for slot in range(window)]
-    ),
-}
-
-CHUNK_SLIPS = {  # whether the first token that is kept, and its slot, are right
-    "The oldest tokens of a long chunk were kept.": ((False, True), (False, False)),
-    "The newest tokens were kept, but they begin in the slot of the chunk's first token.": (
-        (True, False),
-    ),
-}
+SlotOf = Callable[[int, int, int], int]  # of token i of those that are kept, after `left_out`
 
 
-def left_in_slots(
-    window: int, chunks: Sequence[int], is_first_right: bool, is_slot_right: bool
+def in_slots(
+    window: int,
+    chunks: Sequence[int],
+    slot_of: SlotOf = lambda start, left_out, i: start + left_out + i,
+    keeps_newest: bool = True,
 ) -> list[int]:
-    """The token in each slot after all chunks, by a rule for the chunks that are too long."""
+    """The position in each slot after all chunks, -1 for none; by default, what is right.
+
+    A chunk begins at position `start`. If it is longer than the window, `left_out` of its tokens
+    are not written.
+    """
     slots, start = [-1] * window, 0
     for n_tokens in chunks:
-        n_left_out = max(0, n_tokens - window)
-        first, slot = start + n_left_out * is_first_right, start + n_left_out * is_slot_right
-        for i in range(n_tokens - n_left_out):
-            slots[(slot + i) % window] = first + i
+        left_out = max(0, n_tokens - window)
+        first = start + left_out * keeps_newest
+        for i in range(n_tokens - left_out):
+            slots[slot_of(start, left_out, i) % window] = first + i
         start += n_tokens
     return slots
+
+
+def _by_age(window: int, chunks: Sequence[int]) -> list[int]:
+    newest = list(range(sum(chunks)))[-window:]
+    return newest + [-1] * (window - len(newest))
+
+
+def _from_the_first(start: int, left_out: int, i: int) -> int:
+    return start + i
+
+
+SlotRule = Callable[[int, Sequence[int]], list[int]]
+SLOT_SLIPS: dict[str, tuple[SlotRule, ...]] = {
+    "Each append begins in slot 0 again. Count the tokens that came before.": (
+        lambda window, chunks: in_slots(window, chunks, lambda start, left_out, i: i),
+        lambda window, chunks: in_slots(window, chunks, lambda start, left_out, i: left_out + i),
+    ),
+    "The slots hold the tokens in the order of their age.": (_by_age,),
+    "The oldest tokens of a long chunk were kept.": (
+        lambda window, chunks: in_slots(window, chunks, _from_the_first, keeps_newest=False),
+        lambda window, chunks: in_slots(window, chunks, keeps_newest=False),
+    ),
+    "The newest tokens were kept, but they begin in the slot of the chunk's first token.": (
+        lambda window, chunks: in_slots(window, chunks, _from_the_first),
+    ),
+}
 
 
 def slip_of_rewind(left: list[int], table: list[int], length: int, block_size: int) -> str:

@@ -1,276 +1,183 @@
 """Checks of `forward_cached`.
 
-It is about the past: new tokens alone, at their own positions, each layer with its own past.
+It is about what depends on the cache: where the new tokens stand, what is appended, and what the
+new tokens attend to.
 
-The model's parts and the `attend` that a step uses are the check's own, handed to the student's
-code: a step is judged apart from the attention, and what is recorded cannot be forged.
+The model, the store and the `rotate` that a step uses are the check's own, handed to the student's
+code: a step is judged apart from other exercises, and what is recorded cannot be forged.
 """
 
-from dataclasses import asdict, dataclass
-from functools import cache, partial
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
-import torch
 from torch import Tensor
 
-from labkit.bridge.student import Offer, Student
-from labkit.checks.compare import expect_equal, joined, show
+from labkit.bridge.student import Student
+from labkit.checks.compare import expect_equal, joined
 from labkit.checks.core import Wrong, check
-from labkit.checks.forms import pair_in
-from labkit.checks.tensors import expect_tensor, slip_in_tensors, tensor_in, wanted_tokens
-from labkit.labs.kv_cache.checks.attend import attention_by_hand
-from labkit.labs.kv_cache.checks.stored import expect_pair, is_pair, wanted_floats
-from labkit.models.transformer import Transformer, TransformerConfig
-
-D_MODEL, VOCAB_SIZE = 8, 11
+from labkit.checks.tensors import expect_tensor, slip_in_tensors
+from labkit.labs.kv_cache.checks.handed import Layer, Recorder, StepCase, Turn
+from labkit.labs.kv_cache.checks.stored import expect_pair, is_pair
+from labkit.models.transformer import causal_mask, masked_attention, turned
 
 _forward = partial(check, "forward_cached", gate=True)
 
 
-@dataclass(frozen=True, slots=True)
-class StepCase:
-    """A sequence fed to a model in chunks, one `forward_cached` for each."""
-
-    chunks: tuple[int, ...]
-    n_layers: int = 2
-    n_heads: int = 2
-    n_kv_heads: int = 1
-    batch: int = 1
-    seed: int = 0
-
-    def __str__(self) -> str:
-        chunks = " + ".join(map(str, self.chunks))
-        return f"{chunks} tokens fed to {self.n_layers} layers, batch of {self.batch}"
-
-    def model(self) -> Transformer:
-        sizes = (self.n_layers, self.n_heads, self.n_kv_heads)
-        return _random_model(TransformerConfig(*sizes, D_MODEL, VOCAB_SIZE, 32), self.seed)
-
-    def tokens(self) -> Tensor:
-        rng = torch.Generator().manual_seed(self.seed + 1)
-        return torch.randint(VOCAB_SIZE, (self.batch, sum(self.chunks)), generator=rng)
-
-
-@cache
-def _random_model(config: TransformerConfig, seed: int) -> Transformer:
-    return Transformer.random(config, torch.Generator().manual_seed(seed))
-
-
-@dataclass(frozen=True)
-class Step:
-    """One `forward_cached`: the tokens before it, the pasts that the student passed, the result."""
-
-    n_past: int
-    n_new: int
-    past: list | None
-    positions: list
-    pasts: list
-    caches: list[tuple[Tensor, Tensor]]
-    logits: Any
-    cache: Any
-
-
-def steps_of(student: Student, case: StepCase) -> list[Step]:
+def turns_of(student: Student, case: StepCase) -> list[Turn]:
     """The student's steps over the chunks of a case, played once for all checks."""
 
-    def play() -> list[Step]:
-        recorder = RecordedSteps(case)
-        return [recorder.play(student, chunk) for chunk in case.tokens().split(case.chunks, 1)]
+    def play() -> list[Turn]:
+        recorder = Recorder(case)
+        return [
+            recorder.play(student, chunk, n_rewound)
+            for chunk, n_rewound in zip(case.chunks_of_tokens, case.rewound, strict=True)
+        ]
 
     return student.once(("forward_cached", case), play)
 
 
-class RecordedSteps:
-    """A model whose parts run on the check's side, and an `attend` that reads no student memory.
-
-    Positions and pasts that the student passes are recorded; the computation goes on with the
-    right ones, so that one mistake shows in one check.
-    """
-
-    def __init__(self, case: StepCase) -> None:
-        self.case, self.model, self.n_past = case, case.model(), 0
-        self.caches: list[tuple[Tensor, Tensor]] = []  # as `attend` returns them
-        self.attended: list[tuple[Tensor, Tensor]] = []  # what the layers attend to
-        self._start()
-
-    def _start(self) -> None:
-        self.past = list(self.caches) or None
-        self.before = list(self.attended)
-        self.positions: list[Any] = []
-        self.pasts: list[Any] = []
-
-    def play(self, student: Student, chunk: Tensor) -> Step:
-        """One step of the student's."""
-        self._start()
-        self.chunk, n_past = chunk, self.n_past
-        got = student.forward_cached(self._offer(), chunk, self.past, self.attend)
-        self.n_past += chunk.shape[1]
-        if len(self.pasts) != self.case.n_layers:
-            what = "the calls of `attend`, one per layer"
-            why = "" if self.pasts else "All attention goes through the `attend` that is passed in."
-            raise Wrong(what, expected=str(self.case.n_layers), got=str(len(self.pasts)), why=why)
-        logits, cache = pair_in(got, "what forward_cached returns")
-        caches = list(self.caches)
-        passed_on = (self.positions, self.pasts)
-        return Step(n_past, chunk.shape[1], self.past, *passed_on, caches, logits, cache)
-
-    def _offer(self) -> Offer:
-        blocks = [
-            Offer(attributes={"project": self._project(i), "merge": self._merge(i)}, name="block")
-            for i in range(self.case.n_layers)
-        ]
-        sizes = {**asdict(self.model.config), "head_dim": self.model.config.head_dim}
-        parts = {"config": Offer(attributes=sizes, name="config"), "blocks": blocks}
-        calls = {"embed": self.embed, "unembed": self.unembed}
-        return Offer(attributes={**parts, **calls}, name="model")
-
-    def embed(self, tokens: Any, positions: Any) -> Tensor:
-        wanted_tokens(tokens, self.chunk.shape, VOCAB_SIZE)
-        self.positions.append(positions)
-        right = torch.arange(self.n_past, self.n_past + self.chunk.shape[1])
-        return self.model.embed(tokens.long(), right)
-
-    def _project(self, layer: int) -> Any:
-        return lambda x: self.model.blocks[layer].project(self._hidden(x))
-
-    def _merge(self, layer: int) -> Any:
-        shape = self._shape(self.case.n_heads)
-        return lambda x, attended: self.model.blocks[layer].merge(
-            self._hidden(x), wanted_floats(attended, shape, "`attended`")
-        )
-
-    def unembed(self, x: Any) -> Tensor:
-        """Logits of as many tokens as come: whether these are all of them, the logits show."""
-        n_tokens = x.shape[1] if isinstance(x, Tensor) and x.ndim == 3 else self.chunk.shape[1]
-        return self.model.unembed(wanted_floats(x, (self.case.batch, n_tokens, D_MODEL), "x"))
-
-    def attend(self, queries: Any, keys: Any, values: Any, past: Any = None) -> tuple:
-        """Attention with the layer's true past; the order of calls identifies the layer."""
-        layer = len(self.pasts)
-        if layer >= self.case.n_layers:
-            raise ValueError(f"attend is called once per layer, {self.case.n_layers} times a step")
-        self.pasts.append(past)
-        shape = self._shape(self.case.n_kv_heads)
-        keys, values = wanted_floats(keys, shape, "keys"), wanted_floats(values, shape, "values")
-        queries = wanted_floats(queries, self._shape(self.case.n_heads), "queries")
-        if self.before:
-            keys = torch.cat((self.before[layer][0], keys), 2)
-            values = torch.cat((self.before[layer][1], values), 2)
-        returned = (keys + 1, values - 1)  # so that a cache of the student's own making shows
-        self.attended[layer : layer + 1] = [(keys, values)]
-        self.caches[layer : layer + 1] = [returned]
-        return attention_by_hand(queries, keys, values), returned
-
-    def _hidden(self, x: Any) -> Tensor:
-        return wanted_floats(x, (self.case.batch, self.chunk.shape[1], D_MODEL), "x")
-
-    def _shape(self, n_heads: int) -> tuple[int, ...]:
-        return (self.case.batch, n_heads, self.chunk.shape[1], D_MODEL // self.case.n_heads)
-
-
-@_forward(hint="Begin the positions at the number of cached tokens.")
-def positions_start_after_the_cached_tokens(student: Student, case: StepCase) -> None:
-    """The new tokens are embedded at the positions that follow the cached ones."""
-    steps, rows = steps_of(student, case), []
-    for step in steps:
-        expect_equal(len(step.positions), 1, "the calls of `embed` in one step")
-        rows.append(_position_rows(step.positions[0], step.n_new))
+@_forward(hint="Read `cache.length` once, at the beginning. The positions begin there.")
+def positions_begin_at_the_length_of_the_cache(student: Student, case: StepCase) -> None:
+    """In every layer, queries and keys are rotated by positions that begin at `cache.length`."""
+    turns = turns_of(student, case)
+    calls = [(turn, *call) for turn in turns for call in turn.rotations]
     why = joined(
         sentence
-        for sentence, start in POSITION_SLIPS.items()
-        if all(
-            row == list(range(start(step, case), start(step, case) + step.n_new))
-            for step, of_step in zip(steps, rows, strict=True)
-            for row in of_step
-        )
+        for sentence, slip in POSITION_SLIPS.items()
+        if all(positions == _row(slip(turn, n_after), turn) for turn, n_after, positions in calls)
     )
-    for step, of_step in zip(steps, rows, strict=True):
-        expected = list(range(step.n_past, step.n_past + step.n_new))
-        what = f"the positions of {step.n_new} tokens after {step.n_past} cached ones"
-        for row in of_step:
-            expect_equal(row, expected, what, why=why)
+    for turn in turns:
+        if not turn.rotations:
+            what = "the calls of `rotate` in one step"
+            raise Wrong(what, expected=f"{2 * case.n_layers}", got="0")
+        for _, positions in turn.rotations:
+            what = f"the positions of {_new_tokens(turn)} with length {turn.start}"
+            is_of_others = len(positions) != turn.n_new
+            cause = "Rotate only the new tokens, before you append them." if is_of_others else why
+            expect_equal(positions, _row(turn.start, turn), what, why=cause)
 
 
-POSITION_SLIPS = {
-    "The positions start at 0 again. Those are the prompt's positions.": (lambda step, case: 0),
-    "The positions are one too high. They start at the number of cached tokens.": (
-        lambda step, case: step.n_past + 1 if step.n_past else 0
+def _new_tokens(turn: Turn) -> str:
+    return f"{turn.n_new} new token{'s' * (turn.n_new > 1)}"
+
+
+def _row(start: int, turn: Turn) -> list[int]:
+    return list(range(start, start + turn.n_new))
+
+
+POSITION_SLIPS: dict[str, Callable[[Turn, int], int]] = {
+    "The positions begin at 0 again. Those are the prompt's positions.": lambda turn, _: 0,
+    "The positions begin one too high. The first new token has position `length`.": (
+        lambda turn, _: turn.start + 1
     ),
-    "They start at the number of layers. `past[0][0].shape[2]` is the number of tokens.": (
-        lambda step, case: case.n_layers if step.n_past else 0
+    "The positions begin one too low. The first new token has position `length`.": (
+        lambda turn, _: turn.start - 1
     ),
-    "They start at the number of KV heads. `past[0][0].shape[2]` is the number of tokens.": (
-        lambda step, case: case.n_kv_heads if step.n_past else 0
+    "`length` was read after the last layer has moved it. Read it at the beginning.": (
+        lambda turn, n_appended: turn.start + turn.n_new * (n_appended == len(turn.layers))
     ),
 }
 
 
-def _position_rows(got: Any, n_new: int) -> list[list]:
-    """Positions (Q,), or (1 Q) or (B Q), which embed just as well, as rows."""
-    positions = tensor_in(got, "the positions")
-    if positions.is_floating_point() or positions.ndim > 2 or positions.shape[-1:] != (n_new,):
-        raise Wrong(
-            "the positions",
-            expected=f"{n_new} whole numbers",
-            got=f"{positions.dtype}, shape {tuple(positions.shape)}",
-        )
-    return positions.reshape(-1, n_new).tolist()
-
-
-@_forward(hint="Give layer i the entry `past[i]`, or None in the first step.")
-def each_layer_gets_its_own_past(student: Student, case: StepCase) -> None:
-    """In each step layer i attends with `past[i]`; in the first step with None."""
-    for step in steps_of(student, case):
-        why = _past_slip(step)
-        for layer, got in enumerate(step.pasts):
-            what = f"of the past that layer {layer} gets, {step.n_past} tokens fed so far"
-            if step.past is not None:
-                expect_pair(got, *step.past[layer], what, why=why)
-            elif got is not None:
-                raise Wrong("the past in the first step", expected="None", got=show(got))
-
-
-def _past_slip(step: Step) -> str:
-    """The sentence if all layers of a step got the past of a known mistake."""
-    if step.past is None:
-        return ""
-    if all(past is None for past in step.pasts):
-        return "No past is handed to `attend`."
+@_forward(hint="Call `cache.append(layer, ...)` once in each block, with the block's number.")
+def each_layer_appends_once_in_order(student: Student, case: StepCase) -> None:
+    """In each step layer 0, 1, ... append to the cache, once each."""
+    turns, n_layers = turns_of(student, case), case.n_layers
+    right, got = list(range(n_layers)), [turn.appended for turn in turns]
     slips = {
-        "Every layer gets the past of layer 0.": [step.past[0]] * len(step.past),
-        "The layers get the past in reverse order.": step.past[::-1],
+        "Every layer appends as layer 0.": [0] * n_layers,
+        "The layers are counted from 1. Count from 0.": [i + 1 for i in right],
+        "The layers are counted from the last one.": right[::-1],
     }
-    return joined(
-        sentence for sentence, given in slips.items() if all(map(is_pair, step.pasts, given))
+    why = joined(text for text, slip in slips.items() if all(each == slip for each in got))
+    for each in got:
+        expect_equal(each, right, "the layers that `append` is called with", why=why)
+
+
+@_forward(hint="Rotate the keys before you append them. Append the values as they are.")
+def rotated_keys_and_plain_values_are_appended(student: Student, case: StepCase) -> None:
+    """Each layer appends its new keys, rotated by their positions, and its values as they are."""
+    layers = [layer for turn in turns_of(student, case) for layer in turn.layers]
+    why = joined(
+        sentence
+        for sentence, slip in APPEND_SLIPS.items()
+        if all(is_pair(layer.appended, slip(layer)) for layer in layers)
+    )
+    for turn in turns_of(student, case):
+        for i, layer in enumerate(turn.layers):
+            what = f"that layer {i} appends, at positions from {turn.start}"
+            expect_pair(layer.appended, layer.turned_keys, layer.values, what, why=why)
+
+
+def _twice(layer: Layer) -> tuple[Tensor, Tensor]:
+    return turned(layer.turned_keys, layer.positions), layer.values
+
+
+APPEND_SLIPS: dict[str, Callable[[Layer], tuple[Tensor, Tensor]]] = {
+    "The keys are not rotated.": lambda layer: (layer.keys, layer.values),
+    "The values are rotated, too. Only queries and keys are rotated.": (
+        lambda layer: (layer.turned_keys, turned(layer.values, layer.positions))
+    ),
+    "The values are rotated, and the keys are not.": (
+        lambda layer: (layer.keys, turned(layer.values, layer.positions))
+    ),
+    "Keys and values are exchanged.": lambda layer: (layer.values, layer.turned_keys),
+    "The keys are rotated twice.": _twice,
+}
+
+
+@_forward(hint="Attend with rotated queries, to the keys, values and mask that `append` returns.")
+def queries_attend_to_what_append_returns(student: Student, case: StepCase) -> None:
+    """Each block merges the attention of its rotated queries to all that `append` has returned."""
+    turns = turns_of(student, case)
+    layers = [layer for turn in turns for layer in turn.layers]
+    why = joined(
+        sentence
+        for sentence, slip in ATTENTION_SLIPS.items()
+        if all(slip_in_tensors(layer.merged, {sentence: slip}, layer) for layer in layers)
+    )
+    for turn in turns:
+        for i, layer in enumerate(turn.layers):
+            what = f"the attention that block {i} merges, of {_new_tokens(turn)}"
+            expect_tensor(layer.merged, layer.attended, what, why=why, tolerance=1e-4)
+
+
+def _with_mask(make: Callable[[Tensor], Tensor]) -> Callable[[Layer], Tensor]:
+    """The attention with another mask than the one that came back."""
+    return lambda layer: masked_attention(
+        layer.turned_queries, *layer.seen[:2], make(layer.seen[2])
     )
 
 
-@_forward(hint="Append the second value of `attend`, once per layer.")
-def the_cache_has_one_entry_per_layer(student: Student, case: StepCase) -> None:
-    """The cache that comes back lists what `attend` returned for layer 0, 1, ..."""
-    for step in steps_of(student, case):
-        if not isinstance(step.cache, list | tuple):
-            expected = "a list with one pair per layer"
-            raise Wrong("the cache", expected=expected, got=show(step.cache))
-        is_more = len(step.cache) > case.n_layers
-        why = f"It has {'more' if is_more else 'fewer'} entries than there are layers."
-        expect_equal(len(step.cache), case.n_layers, "the number of layers in the cache", why=why)
-        for layer, got in enumerate(step.cache):
-            expect_pair(got, *step.caches[layer], f"that were returned for layer {layer}")
+def _among_new(layer: Layer) -> Tensor:
+    mask = causal_mask(layer.keys.shape[2])
+    return masked_attention(layer.turned_queries, layer.turned_keys, layer.values, mask)
+
+
+ATTENTION_SLIPS: dict[str, Callable[[Layer], Tensor]] = {
+    "The queries are not rotated.": lambda layer: masked_attention(layer.queries, *layer.seen),
+    "The queries are rotated twice.": lambda layer: masked_attention(
+        turned(layer.turned_queries, layer.positions), *layer.seen
+    ),
+    "The mask that `append` returns is not used: a query sees all keys.": _with_mask(
+        lambda mask: mask | True
+    ),
+    "The mask is made anew. Use the one that `append` returns: keys may stand in any order.": (
+        _with_mask(lambda mask: (mask | True).tril(mask.shape[1] - mask.shape[0]))
+    ),
+    "The new tokens attend only to themselves. Use the keys that `append` returns.": _among_new,
+}
 
 
 @_forward(
-    hint="Call embed first. In each block, call project, attend and merge. Call unembed last.",
+    hint="Call embed first. In each block, call project, append and merge. Call unembed last.",
 )
-def logits_are_those_of_the_uncached_model(student: Student, case: StepCase) -> None:
-    """Fed in chunks, the model gives the logits of one forward over the whole sequence."""
-    expected = case.model()(case.tokens())
-    for step in steps_of(student, case):
-        end = step.n_past + step.n_new
-        what = f"the logits of tokens {step.n_past}..{end - 1}"
-        right = expected[:, step.n_past : end]
-        why = slip_in_tensors(step.logits, LOGIT_SLIPS, right)
-        expect_tensor(step.logits, right, what, why=why, tolerance=1e-4)
+def logits_are_those_of_the_whole_model(student: Student, case: StepCase) -> None:
+    """Each block gets what the block before it gives. All new tokens have logits."""
+    for turn in turns_of(student, case):
+        what = f"the logits of {_new_tokens(turn)} with length {turn.start}"
+        why = slip_in_tensors(turn.logits, LOGIT_SLIPS, turn.right_logits)
+        expect_tensor(turn.logits, turn.right_logits, what, why=why, tolerance=1e-4)
 
 
 LOGIT_SLIPS = {
@@ -282,7 +189,8 @@ LOGIT_SLIPS = {
 OPEN_CASES = {
     "forward_cached": [
         StepCase(chunks=(4,)),
-        StepCase(chunks=(3, 1, 1), n_layers=3, seed=1),
-        StepCase(chunks=(2, 3), batch=2, seed=2),
+        StepCase(chunks=(3, 1, 1), n_layers=3, rewinds=(0, 1, 0), seed=1),
+        StepCase(chunks=(2, 3), batch=2, n_before=5, seed=2),
+        StepCase(chunks=(3, 2), is_plain=False, seed=3),
     ],
 }

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.checks.compare import show
+from labkit.checks.compare import refuse_blank, show, why_none
 from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
 from labkit.checks.tensors import expect_tensor, tensor_in
@@ -22,6 +22,14 @@ def expect_pair(got: Any, keys: Tensor, values: Tensor, what: str, *, why: str =
     pair = pair_in(got, f"the keys and values {what}", why=why)
     for part, expected, name in zip(pair, (keys, values), ("keys", "values"), strict=True):
         expect_stored(part, expected, f"the {name} {what}", why=why)
+
+
+def triple_in(got: Any, what: str) -> tuple[Any, Any, Any]:
+    """The keys, the values and the mask that `append` returns."""
+    refuse_blank(got)
+    if not isinstance(got, tuple | list) or len(got) != 3:
+        raise Wrong(what, expected="keys, values and a mask", got=show(got), why=why_none(got))
+    return tuple(got)
 
 
 def is_pair(got: Any, expected: tuple[Tensor, Tensor]) -> bool:

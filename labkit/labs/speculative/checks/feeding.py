@@ -187,7 +187,7 @@ OPEN_CASES = {
                      disjoint(3, 7, is_draft=True)),
         _with_settings(21, temperature=0.5, top_k=2),
         _with_settings(22, temperature=1.6, top_p=0.7),
-        SamplingCase("greedy", "greedy", Network(8), (5, 2, 9), 24, Network(8, bias=2.0), (3,),
+        SamplingCase("greedy", "greedy", Network(0), (5, 2, 9), 24, Network(0, bias=2.0), (3,),
                      {"temperature": 0}),
         *SURE_OF_THEMSELVES,
         SamplingCase("no token wanted", "ends", circle(RING), (1, 4), 0, circle(RING)),

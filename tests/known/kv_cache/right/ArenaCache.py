@@ -26,7 +26,8 @@ class ArenaCache:
         self.data[0, layer].narrow(2, start, n_new).copy_(keys)
         self.data[1, layer].narrow(2, start, n_new).copy_(values)
         self.filled[layer] = start + n_new
-        return tuple(self.data[:, layer, :, :, : start + n_new])
+        mask = torch.ones(n_new, start + n_new, dtype=torch.bool).tril(start)
+        return *self.data[:, layer, :, :, : start + n_new], mask
 
     def rewind(self, n_tokens):
         if n_tokens < 0 or n_tokens > self.length:
@@ -52,7 +53,9 @@ class ArenaCache:
         end = int(self.length) + new
         if layer + 1 == self.n_layers:
             self.length += new
-        return [arena[layer].narrow(2, 0, end) for arena in (self.keys, self.values)]
+        rows = [[i <= end - new + row for i in range(end)] for row in range(new)]
+        views = [arena[layer].narrow(2, 0, end) for arena in (self.keys, self.values)]
+        return [*views, torch.tensor(rows)]
 
     def rewind(self, n_tokens):
         if n_tokens not in range(int(self.length) + 1):
@@ -81,9 +84,38 @@ class ArenaCache:
         if not self.waiting_for:
             self.waiting_for = len(self.keys)
             self.length += n_tokens
-        return self.keys[layer][:, :, : place.stop], self.values[layer][:, :, : place.stop]
+        hidden = torch.ones(n_tokens, place.stop).triu(place.start + 1)
+        held = (each[layer][:, :, : place.stop] for each in (self.keys, self.values))
+        return *held, hidden == 0
 
     def rewind(self, n_tokens):
         if not 0 <= n_tokens <= self.length:
             raise ValueError(f"{n_tokens} of {self.length}")
         self.length -= n_tokens
+
+# %% a mask of the whole capacity, made once, and slices of it
+class ArenaCache:
+    def __init__(
+        self, n_layers, batch, n_kv_heads, head_dim, capacity, dtype=torch.float32, device="cpu"
+    ):
+        sizes = (n_layers, batch, n_kv_heads, capacity, head_dim)
+        self.keys = torch.full(sizes, float("nan"), dtype=dtype, device=device)
+        self.values = torch.full_like(self.keys, float("nan"))
+        self.causal = torch.ones(capacity, capacity, device=device).tril().bool()
+        self.length, self.last_layer = 0, n_layers - 1
+
+    def append(self, layer, keys, values):
+        new = slice(self.length, self.length + keys.shape[2])
+        if new.stop > len(self.causal):
+            raise ValueError(f"there is room for {len(self.causal) - new.start} tokens")
+        self.keys[layer, ..., new, :] = keys
+        self.values[layer, ..., new, :] = values
+        self.length = new.stop if layer == self.last_layer else new.start
+        held = slice(new.stop)
+        mask = self.causal[new, held]
+        return self.keys[layer, ..., held, :], self.values[layer, ..., held, :], mask
+
+    def rewind(self, n_tokens):
+        if n_tokens < 0 or self.length < n_tokens:
+            raise ValueError("out of range")
+        self.length = self.length - n_tokens

@@ -1,106 +1,129 @@
 """Right answers to `RingCache`, written differently."""
 
-# %% token by token, with a counter and a list of positions
+# %% one token: the ring itself; a chunk: all slots, and the chunk after them
 class RingCache:
-    def __init__(self, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
-        self.keys = torch.empty(batch, n_kv_heads, window, head_dim, dtype=dtype)
-        self.values = torch.empty(batch, n_kv_heads, window, head_dim, dtype=dtype)
-        self.positions = [-1] * window
-        self.n_seen = 0
+    def __init__(self, n_layers, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
+        self.keys = torch.empty(n_layers, batch, n_kv_heads, window, head_dim, dtype=dtype)
+        self.values = torch.empty(n_layers, batch, n_kv_heads, window, head_dim, dtype=dtype)
+        self.positions = [[-1] * window for _ in range(n_layers)]
+        self.length, self.window = 0, window
 
-    def append(self, keys, values):
-        for i in range(keys.shape[2]):
-            slot = self.n_seen % len(self.positions)
-            self.keys[:, :, slot], self.values[:, :, slot] = keys[:, :, i], values[:, :, i]
-            self.positions[slot] = self.n_seen
-            self.n_seen += 1
+    def append(self, layer, keys, values):
+        held, start, n_new = self.positions[layer], self.length, keys.shape[2]
+        before = self.keys[layer].clone(), self.values[layer].clone(), list(held)
+        for i in range(n_new):
+            slot = (start + i) % self.window
+            self.keys[layer, :, :, slot] = keys[:, :, i]
+            self.values[layer, :, :, slot] = values[:, :, i]
+            held[slot] = start + i
+        if layer == len(self.positions) - 1:
+            self.length = start + n_new
+        if n_new == 1:
+            return self.keys[layer], self.values[layer], torch.tensor([[p >= 0 for p in held]])
+        seen = before[2] + list(range(start, start + n_new))
+        mask = [
+            [p >= 0 and q - self.window < p <= q for p in seen] for q in range(start, start + n_new)
+        ]
+        keys, values = (torch.cat([a, b], 2) for a, b in zip(before[:2], (keys, values)))
+        return keys, values, torch.tensor(mask)
 
-    def mask(self, query_positions):
-        window = len(self.positions)
-        return torch.tensor(
-            [
-                [p != -1 and q - window < p <= q for p in self.positions]
-                for q in query_positions.tolist()
-            ]
+# %% returns all slots as they were, with a mask of the empty ones, and the chunk
+class RingCache:
+    def __init__(
+        self, n_layers, batch, n_kv_heads, head_dim, window, dtype=torch.float32, device="cpu"
+    ):
+        shape = (2, n_layers, batch, n_kv_heads, window, head_dim)
+        self.data = torch.zeros(shape, dtype=dtype, device=device)
+        self.length, self.n_layers, self.window = 0, n_layers, window
+
+    keys = property(lambda self: self.data[0])
+    values = property(lambda self: self.data[1])
+
+    def append(self, layer, keys, values):
+        new, window = torch.stack([keys, values]), self.window
+        seen = torch.cat([self.data[:, layer], new], dim=4 - 1)
+        slots = torch.arange(window)
+        last = self.length - 1 - (self.length - 1 - slots) % window  # the newest of each slot
+        own = torch.arange(self.length, self.length + keys.shape[2])
+        p, q = torch.cat([last, own]), own[:, None]
+        mask = torch.logical_not((p < 0) | (p > q) | (p <= q - window))
+        for i in range(max(0, len(own) - window), len(own)):
+            self.data[:, layer, :, :, own[i] % window] = new[:, :, :, i]
+        self.length += len(own) * (layer + 1 == self.n_layers)
+        return seen[0], seen[1], mask
+
+# %% keeps the newest tokens in order and rolls them into place
+class RingCache:
+    def __init__(self, n_layers, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
+        shape = (2, batch, n_kv_heads, window, head_dim)
+        self.newest = [torch.zeros(shape, dtype=dtype) for _ in range(n_layers)]
+        self.ends, self.window = [0] * n_layers, window
+
+    length = property(lambda self: self.ends[-1])
+    keys = property(lambda self: self._rolled(0))
+    values = property(lambda self: self._rolled(1))
+
+    def _rolled(self, part):
+        layers = zip(self.newest, self.ends)
+        return torch.stack(
+            [torch.roll(newest[part], end % self.window, dims=2) for newest, end in layers]
         )
 
-# %% makes a new tensor of the newest tokens and rolls it into place
+    def append(self, layer, keys, values):
+        seen = torch.cat([self.newest[layer], torch.stack([keys, values])], dim=3)
+        n_new, start = keys.shape[2], self.ends[layer]
+        self.newest[layer] = seen[:, :, :, -self.window :]
+        self.ends[layer] += n_new
+        place = torch.arange(self.window + n_new)
+        row = self.window + torch.arange(n_new)[:, None]
+        is_filled = place >= self.window - start
+        return [*seen, is_filled & (place <= row) & (place > row - self.window)]
+
+# %% one token after the other, each with a copy of its own window; newest keys first
 class RingCache:
-    def __init__(self, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
-        self.newest = torch.zeros(2, batch, n_kv_heads, window, head_dim, dtype=dtype)
-        self.window, self.end = window, 0
+    def __init__(self, n_layers, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
+        self.keys = torch.zeros(n_layers, batch, n_kv_heads, window, head_dim, dtype=dtype)
+        self.values = self.keys.clone()
+        self.length = torch.tensor(0)
 
-    def append(self, keys, values):
-        new = torch.stack([keys, values]).to(self.newest.dtype)
-        self.newest = torch.cat([self.newest, new], dim=3)[:, :, :, -self.window :]
-        self.end += keys.shape[2]
+    def append(self, layer, keys, values):
+        n_layers, window, n_new = self.keys.size(0), self.keys.size(3), keys.size(2)
+        found, lengths = [[], []], []
+        for i in range(n_new):
+            position = int(self.length) + i
+            seen = [p % window for p in range(position, max(-1, position - window), -1)]
+            for ring, part, copies in zip((self.keys, self.values), (keys, values), found):
+                ring[layer, :, :, position % window] = part[:, :, i]
+                copies.append(ring[layer, :, :, seen])
+            lengths.append(len(seen))
+        if layer == n_layers - 1:
+            self.length = self.length + n_new
+        blocks = [torch.ones(1, length, dtype=torch.bool) for length in lengths]
+        return *(torch.cat(copies, dim=2) for copies in found), torch.block_diag(*blocks).bool()
 
-    @property
-    def keys(self):
-        return torch.roll(self.newest[0], self.end % self.window, dims=2)
-
-    @property
-    def values(self):
-        return torch.roll(self.newest[1], self.end % self.window, dims=2)
-
-    @property
-    def positions(self):
-        newest = torch.arange(self.end - self.window, self.end).clamp(min=-1)
-        return torch.roll(newest, self.end % self.window).int()
-
-    def mask(self, query_positions):
-        q, p = query_positions.reshape(-1, 1), self.positions.reshape(1, -1)
-        return torch.logical_not((p < 0) | (p > q) | (p <= q - self.window))
-
-# %% two slices for a chunk that crosses the end, positions from the counter
+# %% two slices for a chunk that crosses the end, and only the old keys that are in a window
 class RingCache:
-    def __init__(self, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
-        self.keys = torch.zeros((batch, n_kv_heads, window, head_dim), dtype=dtype)
-        self.values = torch.zeros((batch, n_kv_heads, window, head_dim), dtype=dtype)
-        self.positions = -torch.ones(window, dtype=torch.int64)
-        self.next = 0
+    def __init__(self, n_layers, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
+        self.keys = torch.zeros((n_layers, batch, n_kv_heads, window, head_dim), dtype=dtype)
+        self.values = torch.zeros((n_layers, batch, n_kv_heads, window, head_dim), dtype=dtype)
+        self.length = 0
 
-    def append(self, keys, values):
-        window = self.keys.shape[2]
-        dropped = max(0, keys.shape[2] - window)
-        self.next += dropped
-        keys, values = keys[:, :, dropped:], values[:, :, dropped:]
-        start, n_new = self.next % window, keys.shape[2]
-        first = min(n_new, window - start)
-        positions = torch.arange(self.next, self.next + n_new)
+    def append(self, layer, keys, values):
+        window, start, n_new = self.keys.shape[3], self.length, keys.shape[2]
+        oldest = max(0, start - window + 1)
+        slots = [p % window for p in range(oldest, start)]
+        old = self.keys[layer][:, :, slots], self.values[layer][:, :, slots]
+        all_keys, all_values = torch.cat((old[0], keys), 2), torch.cat((old[1], values), 2)
+        mask = torch.ones(start + n_new - oldest, start + n_new - oldest).tril().triu(1 - window)
+        dropped = max(0, n_new - window)
+        first_slot = (start + dropped) % window
+        n_first = min(n_new - dropped, window - first_slot)
         for place, part in (
-            (slice(start, start + first), slice(0, first)),
-            (slice(0, n_new - first), slice(first, n_new)),
+            (slice(first_slot, first_slot + n_first), slice(dropped, dropped + n_first)),
+            (slice(0, n_new - dropped - n_first), slice(dropped + n_first, n_new)),
         ):
-            self.keys[:, :, place] = keys[:, :, part]
-            self.values[:, :, place] = values[:, :, part]
-            self.positions[place] = positions[part]
-        self.next += n_new
-
-    def mask(self, query_positions):
-        seen = torch.zeros(len(query_positions), len(self.positions), dtype=torch.bool)
-        for i, query in enumerate(query_positions):
-            for slot, position in enumerate(self.positions):
-                seen[i, slot] = position >= 0 and 0 <= query - position < len(self.positions)
-        return seen
-
-# %% all slots at once, by index
-class RingCache:
-    def __init__(self, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
-        self.keys = torch.zeros(batch, n_kv_heads, window, head_dim, dtype=dtype)
-        self.values = torch.zeros(batch, n_kv_heads, window, head_dim, dtype=dtype)
-        self.positions = torch.full((window,), -1)
-        self.n_seen, self.window = 0, window
-
-    def append(self, keys, values):
-        keep = min(self.window, keys.shape[2])
-        self.n_seen += keys.shape[2]
-        positions = torch.arange(self.n_seen - keep, self.n_seen)
-        slots = positions % self.window
-        self.keys[:, :, slots] = keys[:, :, -keep:]
-        self.values[:, :, slots] = values[:, :, -keep:]
-        self.positions[slots] = positions
-
-    def mask(self, query_positions):
-        p, q = self.positions[None], query_positions[:, None]
-        return (p >= 0) & (p <= q) & (p > q - self.window)
+            self.keys[layer, :, :, place] = keys[:, :, part]
+            self.values[layer, :, :, place] = values[:, :, part]
+        if layer == self.keys.shape[0] - 1:
+            self.length = start + n_new
+        return all_keys, all_values, mask[start - oldest :] > 0

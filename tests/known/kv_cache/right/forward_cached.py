@@ -1,45 +1,59 @@
 """Right answers to `forward_cached`, written differently."""
 
-# %% a list of None, zipped with the blocks
-def forward_cached(model, tokens, past, attend):
-    start = past[0][0].size(-2) if past is not None else 0
-    past = past or [None] * len(model.blocks)
-    x = model.embed(tokens, start + torch.arange(tokens.size(1)))
-    new_past = []
-    for block, layer_past in zip(model.blocks, past):
-        q, k, v = block.project(x)
-        attended, updated = attend(q, k, v, past=layer_past)
-        x = block.merge(x, attended)
-        new_past += [updated]
-    return model.unembed(x), new_past
-
-# %% replaces entries of the list it was given
-def forward_cached(model, tokens, past, attend):
-    n_cached = 0
-    if past is None:
-        past = [None for _ in model.blocks]
-    else:
-        n_cached = int(past[-1][1].shape[2])
-    where = torch.tensor(range(n_cached, n_cached + tokens.shape[1]), dtype=torch.int32)
-    hidden = model.embed(tokens=tokens, positions=where)
+# %% rotates queries and keys in one call
+def forward_cached(model, tokens, cache, rotate):
+    where = int(cache.length) + torch.arange(tokens.size(1))
+    x = model.embed(tokens)
     for i in range(len(model.blocks)):
-        found, past[i] = attend(*model.blocks[i].project(hidden), past[i])
-        hidden = model.blocks[i].merge(hidden, found)
-    return model.unembed(hidden), past
+        q, k, v = model.blocks[i].project(x)
+        turned = rotate(torch.cat([q, k], dim=1), where)
+        q, k = turned[:, : q.size(1)], turned[:, q.size(1) :]
+        keys, values, mask = cache.append(i, k, v)
+        x = model.blocks[i].merge(x, masked_attention(q, keys, values, mask))
+    return model.unembed(x)
 
-# %% one row of positions per sequence, a tuple for the cache
-def forward_cached(model, tokens, past, attend):
-    batch, n_new = tokens.shape
-    n_past = past[0][0].shape[2] if past else 0
-    positions = torch.arange(n_past, n_past + n_new).unsqueeze(0).expand(batch, -1)
+# %% rotates the queries after the append, positions as a list of numbers
+def forward_cached(model, tokens, cache, rotate):
+    first = cache.length
+    positions = torch.tensor([first + i for i in range(tokens.shape[1])], dtype=torch.int32)
+    hidden = model.embed(tokens=tokens)
+    for layer, block in enumerate(model.blocks):
+        queries, new_keys, new_values = block.project(x=hidden)
+        keys, values, mask = cache.append(
+            layer=layer, keys=rotate(x=new_keys, positions=positions), values=new_values
+        )
+        found = masked_attention(rotate(queries, positions), keys, values, mask)
+        hidden = block.merge(x=hidden, attended=found)
+    return model.unembed(hidden)
 
-    def through(x, layers):
-        if not layers:
-            return x, ()
-        i = layers[0]
-        attended, mine = attend(*model.blocks[i].project(x), past[i] if past else None)
-        x, rest = through(model.blocks[i].merge(x, attended), layers[1:])
-        return x, (mine, *rest)
+# %% PyTorch's attention with repeated heads, layers by recursion
+def forward_cached(model, tokens, cache, rotate):
+    start = cache.length
+    positions = torch.arange(tokens.shape[1]).add(start)
 
-    x, cache = through(model.embed(tokens, positions), list(range(len(model.blocks))))
-    return model.unembed(x), cache
+    def through(x, layer):
+        if layer == len(model.blocks):
+            return model.unembed(x)
+        q, k, v = model.blocks[layer].project(x)
+        q, k = (rotate(part, positions) for part in (q, k))
+        *seen, mask = cache.append(layer, k, v)
+        seen = [part.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for part in seen]
+        found = torch.nn.functional.scaled_dot_product_attention(q, *seen, attn_mask=mask)
+        return through(model.blocks[layer].merge(x, found), layer + 1)
+
+    return through(model.embed(tokens), 0)
+
+# %% positions by cumulative sum, attention one query after the other
+def forward_cached(model, tokens, cache, rotate):
+    positions = torch.ones_like(tokens[0]).cumsum(0) - 1 + cache.length
+    x = model.embed(tokens)
+    for layer, block in zip(range(10**6), model.blocks):
+        q, k, v = block.project(x)
+        k, q = rotate(k, positions), rotate(q, positions)
+        keys, values, mask = cache.append(layer, k, v)
+        rows = [
+            masked_attention(q[:, :, i : i + 1], keys[:, :, row], values[:, :, row], row[row][None])
+            for i, row in enumerate(mask)
+        ]
+        x = block.merge(x, torch.cat(rows, dim=2))
+    return model.unembed(x)

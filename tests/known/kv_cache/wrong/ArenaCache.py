@@ -3,8 +3,8 @@
 # fails views_show_the_arena_itself
 
 # %% returns copies
-# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
-return self.keys[layer, :, :, :end].clone(), self.values[layer, :, :, :end].clone()
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end], mask
+return self.keys[layer, :, :, :end].clone(), self.values[layer, :, :, :end].clone(), mask
 
 # %% allocates a new arena when the old one is rewound
 # - self.length -= n_tokens
@@ -30,7 +30,8 @@ class ArenaCache:
         joined = [torch.cat([o[:, :, : self.length], n.to(self.dtype)], 2) for o, n in pairs]
         self.layers[layer] = tuple(joined)
         self.length += keys.shape[2] * (layer == len(self.layers) - 1)
-        return self.layers[layer]
+        mask = torch.ones(keys.shape[2], joined[0].shape[2], dtype=torch.bool)
+        return *joined, mask.tril(joined[0].shape[2] - keys.shape[2])
 
     def rewind(self, n_tokens):
         if not 0 <= n_tokens <= self.length:
@@ -48,8 +49,8 @@ self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
 #   views_show_the_arena_itself
 
 # %% returns the whole arena
-# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
-return self.keys[layer], self.values[layer]
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end], mask
+return self.keys[layer], self.values[layer], mask
 
 # fails append_returns_everything_cached a_life_of_appends_and_rewinds_equals_concatenation
 
@@ -57,7 +58,7 @@ return self.keys[layer], self.values[layer]
 # = self.values[layer, :, :, :end] => self.values[0, :, :, :end]
 
 # fails length_moves_once_per_step append_returns_everything_cached
-#   a_life_of_appends_and_rewinds_equals_concatenation
+#   the_mask_shows_what_is_not_later a_life_of_appends_and_rewinds_equals_concatenation
 
 # %% length grows with every layer's append
 # - if layer == n_layers - 1:
@@ -68,7 +69,7 @@ self.length = end
 
 # %% length moves with the first layer
 # = self.length = 0 => self.lengths = [0] * n_layers
-# = self.length, self.length + n_new => self.lengths[layer], self.lengths[layer] + n_new
+# = self.length, self.length + keys.shape[2] => self.lengths[layer], self.lengths[layer] + keys.shape[2]
 # = self.length -= n_tokens => self.lengths = [length - n_tokens for length in self.lengths]
 
 # - if layer == n_layers - 1:
@@ -78,14 +79,22 @@ self.lengths[layer] = end
 # - def rewind(self, n_tokens: int) -> None:
 # -     """Forget the last `n_tokens` by lowering `length`; the arenas stay.
 # -
-# -     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <=
-# -     length.
+# -     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
 # -     """
 length = property(lambda self: max(self.lengths))
 def rewind(self, n_tokens):
     """Forget the last `n_tokens` by lowering `length`; the arenas stay.
     Raises: ValueError, with nothing changed, unless 0 <= n_tokens <= length.
     """
+
+# fails length_moves_once_per_step append_returns_everything_cached
+#   the_mask_shows_what_is_not_later a_life_of_appends_and_rewinds_equals_concatenation
+#   views_show_the_arena_itself rewind_moves_only_the_pointer
+#   a_full_arena_refuses_and_keeps_what_it_has a_rewind_out_of_range_is_refused
+
+# %% length does not move
+# - if layer == n_layers - 1:
+# -     self.length = end
 
 # fails rewind_moves_only_the_pointer
 
@@ -107,9 +116,9 @@ self.values[:, :, :, self.length :] = 0
 # = self.length -= n_tokens => self.length = len(list(range(self.length))[:-n_tokens])
 
 # %% returns what was rewound as well
-# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
-self.most = end = max(end, getattr(self, 'most', 0))
-return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end], mask
+self.most = most = max(end, getattr(self, "most", 0))
+return self.keys[layer, :, :, :most], self.values[layer, :, :, :most], mask
 
 # fails a_full_arena_refuses_and_keeps_what_it_has
 
@@ -124,9 +133,9 @@ if end > capacity:
     self.length = capacity
 
 # %% forgets everything to make room
-# - raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+# - raise ValueError(f"{end - start} tokens do not fit: {start} of {capacity} cached")
 self.length = 0
-raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
+raise ValueError(f"{end - start} tokens do not fit: {start} of {capacity} cached")
 
 # fails a_full_arena_refuses_and_keeps_what_it_has
 #   a_life_of_appends_and_rewinds_equals_concatenation
@@ -151,10 +160,40 @@ raise ValueError(f"cannot append {n_new} tokens: {start} of {capacity} cached")
 # fails views_show_the_arena_itself
 
 # %% makes its views contiguous
-# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
-return self.keys[layer, :, :, :end].contiguous(), self.values[layer, :, :, :end].contiguous()
+# - return self.keys[layer, :, :, :end], self.values[layer, :, :, :end], mask
+views = self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+return *(view.contiguous() for view in views), mask
 
 # fails views_show_the_arena_itself a_full_arena_refuses_and_keeps_what_it_has
 
 # %% room for the tokens of all layers in each
 # = capacity, head_dim) => capacity * n_layers, head_dim)
+
+# fails the_mask_shows_what_is_not_later
+
+# %% the first rows of the mask
+# = positions <= positions[start:, None] => positions <= positions[: end - start, None]
+
+# %% new tokens see later ones
+# = positions <= positions[start:, None] => torch.ones(end - start, end, dtype=torch.bool)
+
+# %% a token does not see itself
+# = positions <= positions[start:, None] => positions < positions[start:, None]
+
+# %% a mask for the new tokens alone
+# = positions <= positions[start:, None] => positions[start:] <= positions[start:, None]
+
+# %% the mask is made after length has moved
+# = positions <= positions[start:, None] => positions <= positions[self.length :, None]
+
+# %% True where a token sees nothing
+# = positions <= positions[start:, None] => positions > positions[start:, None]
+
+# %% a mask of numbers
+# = positions <= positions[start:, None] => (positions <= positions[start:, None]).float()
+
+# %% the rows begin after all that was ever appended
+# - mask = positions <= positions[start:, None]
+most = getattr(self, "most", 0) if layer == 0 else self.most_before
+self.most_before, self.most = most, most + end - start if layer == n_layers - 1 else most
+mask = positions <= positions[start:, None] + (most - start)

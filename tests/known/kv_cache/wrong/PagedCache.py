@@ -12,104 +12,66 @@ table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 # %% gathers the keys twice
 # = values[:, :length] => keys[:, :length]
 
-# %% gathers in the order of the storage, and frees at the end of the queue
-class PagedCache:
-    def __init__(
-        self,
-        n_blocks: int,
-        block_size: int,
-        n_kv_heads: int,
-        head_dim: int,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        self.keys = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim, dtype=dtype)
-        self.values = torch.zeros(n_blocks, n_kv_heads, block_size, head_dim, dtype=dtype)
-        self.block_size = block_size
-        self._free = list(range(n_blocks))
-        self._tables = {}
-        self._lengths = {}
+# %% gathers in the order of the storage, and takes the block that is free for longest
+# = self.free_blocks.pop() => self.free_blocks.pop(0)
+# - table, length = self.tables[sequence_id], self.lengths[sequence_id]
+table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 
-    @property
-    def n_free_blocks(self) -> int:
-        return len(self._free)
-
-    def append(self, sequence_id: int, keys: Tensor, values: Tensor) -> None:
-        length = self._lengths.get(sequence_id, 0)
-        table = self._tables.get(sequence_id, [])
-        n_new = keys.shape[1]
-        wanted = -(-(length + n_new) // self.block_size) - len(table)
-        if wanted > len(self._free):
-            raise MemoryError(f"{wanted} blocks wanted, {len(self._free)} free")
-        table = table + [self._free.pop(0) for _ in range(wanted)]
-        for t in range(n_new):
-            block, place = divmod(length + t, self.block_size)
-            self.keys[table[block], :, place] = keys[:, t]
-            self.values[table[block], :, place] = values[:, t]
-        self._tables[sequence_id] = table
-        self._lengths[sequence_id] = length + n_new
-
-    def gather(self, sequence_id: int) -> LayerCache:
-        table, length = self._tables[sequence_id], self._lengths[sequence_id]
-        keys = self.keys[sorted(table)].transpose(0, 1).flatten(1, 2)[:, :length]
-        values = self.values[sorted(table)].transpose(0, 1).flatten(1, 2)[:, :length]
-        return keys, values
-
-    def block_table(self, sequence_id: int) -> list[int]:
-        return list(self._tables[sequence_id])
-
-    def rewind(self, sequence_id: int, n_tokens: int) -> None:
-        length = self._lengths[sequence_id]
-        if not 0 <= n_tokens <= length:
-            raise ValueError(f"cannot rewind {n_tokens} of {length} tokens")
-        length -= n_tokens
-        table = self._tables[sequence_id]
-        keep = -(-length // self.block_size)
-        self._free.extend(table[keep:])
-        self._tables[sequence_id] = table[:keep]
-        self._lengths[sequence_id] = length
-
-    def free(self, sequence_id: int) -> None:
-        self._free.extend(self._tables.pop(sequence_id))
-        del self._lengths[sequence_id]
-
-# fails a_sequence_takes_just_enough_blocks
+# fails a_sequence_takes_just_enough_blocks a_write_into_a_shared_block_is_made_in_a_copy
+#   a_copy_needs_a_free_block a_family_of_forks_keeps_its_tokens
 
 # %% a new block for every append
 # = -(-end // block_size) - len(table) => -(-keys.shape[1] // block_size)
 
 # fails a_sequence_takes_just_enough_blocks rewind_gives_emptied_blocks_back
-#   running_out_of_blocks_changes_nothing
+#   running_out_of_blocks_changes_nothing a_fork_has_the_tokens_and_takes_no_block
+#   a_write_into_a_shared_block_is_made_in_a_copy a_shared_block_is_freed_by_its_last_sequence
+#   (a_family_of_forks_keeps_its_tokens)
 
 # %% takes the next block as soon as one is full
 # = -(-end // block_size) - len(table) => max(0, end // block_size + 1 - len(table))
 
-# fails the_block_table_says_where_tokens_lie
+# fails a_sequence_takes_just_enough_blocks the_block_table_says_where_tokens_lie
+#   rewind_gives_emptied_blocks_back
 
 # %% stores everything in 32 bits
 # = torch.zeros(shape, dtype=dtype, device=device) => torch.zeros(shape)
 
 # fails gather_returns_the_tokens_in_order the_block_table_says_where_tokens_lie
 #   running_out_of_blocks_changes_nothing every_block_has_one_owner_through_a_long_life
+#   a_fork_has_the_tokens_and_takes_no_block a_write_into_a_shared_block_is_made_in_a_copy
+#   a_shared_block_is_freed_by_its_last_sequence a_fork_that_cannot_be_is_refused
+#   a_copy_needs_a_free_block a_new_sequence_begins_with_the_blocks_found
+#   a_family_of_forks_keeps_its_tokens
 
 # %% fills blocks from the back
-# = position % block_size => -1 - position % block_size
+# = self.keys[blocks, :, positions % block_size] => self.keys[blocks, :, -1 - positions % block_size]
 
 # fails gather_returns_the_tokens_in_order running_out_of_blocks_changes_nothing
-#   every_block_has_one_owner_through_a_long_life
+#   every_block_has_one_owner_through_a_long_life a_write_into_a_shared_block_is_made_in_a_copy
+#   a_shared_block_is_freed_by_its_last_sequence a_fork_that_cannot_be_is_refused
+#   a_copy_needs_a_free_block a_new_sequence_begins_with_the_blocks_found
+#   a_family_of_forks_keeps_its_tokens
 
 # %% all sequences share one table
-# = self.tables.get(sequence_id, []) => next(iter(self.tables.values()), [])
+# = list(self.tables.get(sequence_id, [])) => next(iter(self.tables.values()), [])
 
-# fails rewind_gives_emptied_blocks_back
+# fails rewind_gives_emptied_blocks_back a_shared_block_is_freed_by_its_last_sequence
+#   a_copy_needs_a_free_block a_family_of_forks_keeps_its_tokens
 
 # %% keeps a block that a rewind has emptied
 # = -(-(length - n_tokens) // self.keys.shape[2]) => (length - n_tokens) // self.keys.shape[2] + 1
+
+# fails rewind_gives_emptied_blocks_back a_shared_block_is_freed_by_its_last_sequence
+#   (a_family_of_forks_keeps_its_tokens a_copy_needs_a_free_block)
 
 # %% a sequence without tokens is forgotten
 # - self.lengths[sequence_id] = length - n_tokens
 self.lengths[sequence_id] = length - n_tokens
 if n_tokens == length:
     del self.tables[sequence_id], self.lengths[sequence_id]
+
+# fails rewind_gives_emptied_blocks_back
 
 # %% rewinds past the beginning
 # - if not 0 <= n_tokens <= length:
@@ -118,73 +80,195 @@ n_tokens = min(n_tokens, length)
 if False:
     raise ValueError(f"cannot rewind {n_tokens} of {length} cached tokens")
 
-# fails rewind_gives_emptied_blocks_back gather_returns_the_tokens_in_order
-#   every_block_has_one_owner_through_a_long_life
+# %% rewinds forward
+# = not 0 <= n_tokens <= length => n_tokens > length
+
+# fails gather_returns_the_tokens_in_order rewind_gives_emptied_blocks_back
+#   every_block_has_one_owner_through_a_long_life a_copy_needs_a_free_block
+#   a_name_ends_with_the_tokens_it_stands_for a_family_of_forks_keeps_its_tokens
 
 # %% frees a block too many
 # = -(-(length - n_tokens) // self.keys.shape[2]) => (length - n_tokens) // self.keys.shape[2]
 
 # fails rewind_gives_emptied_blocks_back every_block_has_one_owner_through_a_long_life
+#   a_copy_needs_a_free_block a_family_of_forks_keeps_its_tokens
 
 # %% a rewound block is free and still in the table
 # = table[:n_kept_blocks] => table
 
+# %% frees the first blocks
+# - self._leave(table[n_kept_blocks:])
+# - self.tables[sequence_id] = table[:n_kept_blocks]
+n_rewound = len(table) - n_kept_blocks
+self._leave(table[:n_rewound])
+self.tables[sequence_id] = table[n_rewound:]
+
+# fails rewind_gives_emptied_blocks_back every_block_has_one_owner_through_a_long_life
+#   a_shared_block_is_freed_by_its_last_sequence a_copy_needs_a_free_block
+#   a_family_of_forks_keeps_its_tokens
+
 # %% a rewound block is lost
 # = table[n_kept_blocks:] => []
 
-# %% frees the first blocks
-# - self.free_blocks += table[n_kept_blocks:]
-# - self.tables[sequence_id] = table[:n_kept_blocks]
-n_rewound = len(table) - n_kept_blocks
-self.free_blocks += table[:n_rewound]
-self.tables[sequence_id] = table[n_rewound:]
-
-# fails running_out_of_blocks_changes_nothing
+# fails running_out_of_blocks_changes_nothing a_copy_needs_a_free_block
 
 # %% takes blocks until an IndexError
-# = n_missing > self.n_free_blocks => False
-
-# %% takes the last free blocks before it refuses
-# - raise MemoryError(f"{n_missing} blocks are needed, {self.n_free_blocks} are free")
-self.tables[sequence_id] = table + self.free_blocks
-self.lengths.setdefault(sequence_id, start)
-self.free_blocks = []
-raise MemoryError(f"{n_missing} blocks are needed, {self.n_free_blocks} are free")
-
-# %% leaves the last block unused
-# = n_missing > self.n_free_blocks => n_missing >= self.n_free_blocks
+# = (n_needed := n_missing + n_copies) > self.n_free_blocks => (n_needed := -1) >= 0
 
 # %% counts the tokens before it refuses them
 # - n_missing = -(-end // block_size) - len(table)
 n_missing = -(-end // block_size) - len(table)
 self.lengths[sequence_id] = end
 
-# fails every_block_has_one_owner_through_a_long_life
+# fails running_out_of_blocks_changes_nothing
+
+# %% takes the last free blocks before it refuses
+# - raise MemoryError(f"{n_needed} blocks are needed, {self.n_free_blocks} are free")
+self.tables[sequence_id] = table + self.free_blocks
+self.lengths.setdefault(sequence_id, start)
+self.free_blocks = []
+raise MemoryError(f"{n_needed} blocks are needed, {self.n_free_blocks} are free")
+
+# fails running_out_of_blocks_changes_nothing a_shared_block_is_freed_by_its_last_sequence
+#   a_copy_needs_a_free_block (a_family_of_forks_keeps_its_tokens)
+
+# %% leaves the last block unused
+# = n_copies) > self.n_free_blocks => n_copies) >= self.n_free_blocks > -1
+
+# fails every_block_has_one_owner_through_a_long_life a_shared_block_is_freed_by_its_last_sequence
+#   a_fork_that_cannot_be_is_refused a_name_ends_with_the_tokens_it_stands_for
+#   a_family_of_forks_keeps_its_tokens
 
 # %% freed blocks are lost
-# = self.free_blocks += self.tables.pop(sequence_id) => self.tables.pop(sequence_id)
+# = self._leave(self.tables.pop(sequence_id)) => self.tables.pop(sequence_id)
 
 # %% frees only the first block
 # = self.tables.pop(sequence_id) => self.tables.pop(sequence_id)[:1]
+
+# fails every_block_has_one_owner_through_a_long_life
 
 # %% an id that is used anew starts at its old length
 # = del self.lengths[sequence_id] => pass
 
 # fails a_sequence_takes_just_enough_blocks rewind_gives_emptied_blocks_back
 #   running_out_of_blocks_changes_nothing every_block_has_one_owner_through_a_long_life
+#   a_fork_has_the_tokens_and_takes_no_block a_write_into_a_shared_block_is_made_in_a_copy
+#   a_shared_block_is_freed_by_its_last_sequence a_fork_that_cannot_be_is_refused
+#   a_copy_needs_a_free_block a_new_sequence_begins_with_the_blocks_found
+#   a_family_of_forks_keeps_its_tokens
 
 # %% the count of free blocks is no number
 # - return len(self.free_blocks)
 return type('Blocks', (__import__('fractions').Fraction,), {})(len(self.free_blocks))
 
-# fails rewind_gives_emptied_blocks_back
-
-# %% rewinds forward
-# = not 0 <= n_tokens <= length => n_tokens > length
-
 # fails the_block_table_says_where_tokens_lie
 
 # %% a new storage when a sequence is freed
-# - self.free_blocks += self.tables.pop(sequence_id)
-self.free_blocks += self.tables.pop(sequence_id)
+# - self._leave(self.tables.pop(sequence_id))
+self._leave(self.tables.pop(sequence_id))
 self.values = self.values.clone()
+
+# fails a_write_into_a_shared_block_is_made_in_a_copy a_copy_needs_a_free_block
+#   a_family_of_forks_keeps_its_tokens
+
+# %% copy on write forgotten
+# = int(writes_last and self.n_users[table[-1]] > 1) => 0
+
+# fails a_copy_needs_a_free_block a_family_of_forks_keeps_its_tokens
+
+# %% the fork copies, the parent writes into the shared block
+# = self.n_users[table[-1]] > 1) => self.n_users[table[-1]] > 1 and sequence_id != min(self.tables))
+
+# fails a_write_into_a_shared_block_is_made_in_a_copy a_family_of_forks_keeps_its_tokens
+
+# %% the block is copied, and the old one keeps its count
+# = self._leave([shared]) => pass
+
+# %% the copy has the keys and not the values
+# - self.keys[table[-1]], self.values[table[-1]] = self.keys[shared], self.values[shared]
+self.keys[table[-1]] = self.keys[shared]
+
+# %% fork and parent have one table between them
+# = list(table), length => table, length
+# = list(self.tables.get(sequence_id, [])) => self.tables.get(sequence_id, [])
+
+# fails a_write_into_a_shared_block_is_made_in_a_copy a_shared_block_is_freed_by_its_last_sequence
+#   a_fork_that_cannot_be_is_refused a_copy_needs_a_free_block
+#   a_name_ends_with_the_tokens_it_stands_for a_family_of_forks_keeps_its_tokens
+
+# %% a block that was shared once is copied for ever
+# - self.n_users[block] += 1
+self.n_users[block] += 1000
+
+# %% frees blocks that another sequence has
+# = if self.n_users[block] == 0: => if True:
+
+# fails a_copy_needs_a_free_block
+
+# %% the free block for the copy is not counted
+# = (n_needed := n_missing + n_copies) > self.n_free_blocks => (n_needed := n_missing) > self.n_free_blocks
+
+# fails a_shared_block_is_freed_by_its_last_sequence a_fork_that_cannot_be_is_refused
+#   a_name_ends_with_the_tokens_it_stands_for (a_family_of_forks_keeps_its_tokens)
+
+# %% the count is not lowered when a sequence is freed
+# - self._leave(self.tables.pop(sequence_id))
+table = self.tables.pop(sequence_id)
+self._leave([block for block in table if self.n_users[block] == 1])
+
+# fails a_fork_has_the_tokens_and_takes_no_block a_write_into_a_shared_block_is_made_in_a_copy
+#   a_copy_needs_a_free_block a_family_of_forks_keeps_its_tokens
+
+# %% the fork copies every block
+# - self._begin(new_id, self.tables[sequence_id], self.lengths[sequence_id])
+self._begin(new_id, [], 0)
+self.append(new_id, *self.gather(sequence_id))
+
+# fails a_fork_that_cannot_be_is_refused
+
+# %% a fork of a freed sequence is an empty one
+# - raise ValueError(f"there is no sequence {sequence_id} to fork")
+return self._begin(new_id, [], 0)
+
+# %% a fork of a freed sequence is a KeyError
+# - raise ValueError(f"there is no sequence {sequence_id} to fork")
+raise KeyError(sequence_id)
+
+# %% a fork takes the place of a sequence that exists
+# = if new_id in self.tables: => if False:
+
+# %% counts the blocks before it refuses the id
+# - if new_id in self.tables:
+# -     raise ValueError(f"there is a sequence {new_id} already")
+# - for block in table:
+# -     self.n_users[block] += 1
+for block in table:
+    self.n_users[block] += 1
+if new_id in self.tables:
+    raise ValueError(f"there is a sequence {new_id} already")
+
+# fails a_new_sequence_begins_with_the_blocks_found
+
+# %% goes on after an unknown hash
+# - table = [self.named[name] for name in takewhile(self.named.__contains__, hashes)]
+table = [self.named[name] for name in hashes if name in self.named]
+
+# %% names the last block, which is not full
+# = [:n_full] => [: n_full + 1]
+
+# fails a_new_sequence_begins_with_the_blocks_found a_name_ends_with_the_tokens_it_stands_for
+
+# %% returns the number of blocks
+# = return self.lengths[new_id] => return len(table)
+
+# fails a_name_ends_with_the_tokens_it_stands_for
+
+# %% a free block keeps its name
+# - if self.n_users[block] == 0:
+# -     self._forget_name(block)
+# -     self.free_blocks.append(block)
+if self.n_users[block] == 0:
+    self.free_blocks.append(block)
+
+# %% a block that is written again keeps its name
+# = elif writes_last: => elif False:

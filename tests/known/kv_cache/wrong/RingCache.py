@@ -1,136 +1,222 @@
 """Wrong answers to `RingCache`: edits of the reference, or the whole answer."""
 
-# fails positions_name_the_token_in_each_slot decoding_past_the_end_keeps_the_window
-#   a_chunk_may_cross_the_end a_long_prompt_leaves_its_newest_tokens the_mask_shows_the_window
-#   positions_and_mask_follow_a_chunk
+# fails a_new_token_sees_its_window
 
-# %% positions modulo the window
-# = self.positions[slots] = positions => self.positions[slots] = positions % window
+# %% a single token sees empty slots
+# of: one token: the ring itself; a chunk: all slots, and the chunk after them
+# = torch.tensor([[p >= 0 for p in held]]) => torch.ones(1, self.window, dtype=torch.bool)
 
-# %% never counts on
-# = int(self.positions.max()) + 1 + n_new => n_new
+# fails a_new_token_sees_its_window a_long_prompt_leaves_its_newest_tokens
 
-# %% wraps one slot early
-# = positions % window => positions % (window - 1)
+# %% a single token does not see itself
+# = distance >= 0 => distance >= int(len(new) == 1)
 
-# fails positions_name_the_token_in_each_slot the_mask_shows_the_window
-#   positions_and_mask_follow_a_chunk
-
-# %% the number of the slot for its position
-# = self.positions[slots] = positions => self.positions[slots] = slots
-
-# - end = int(self.positions.max()) + 1 + n_new
-self.n_seen = end = getattr(self, "n_seen", 0) + n_new
-
-# fails positions_name_the_token_in_each_slot
-
-# %% empty slots hold position 0
-# = end = int(self.positions.max()) + 1 + n_new => self.n_seen = end = self.n_seen + n_new
-
-# - self.positions = torch.full((window,), -1)
-self.positions, self.n_seen = torch.zeros(window, dtype=torch.int64), 0
-
-# - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
-filled = torch.arange(len(self.positions)) < self.n_seen
-return filled & (distance >= 0) & (distance < len(self.positions))
-
-# fails decoding_past_the_end_keeps_the_window a_long_prompt_leaves_its_newest_tokens
-
-# %% wraps one slot late for decoded values
-# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
-value_slots = slots if n_new > 1 else (slots + 1) % window
-self.values[:, :, value_slots] = values[:, :, n_new - n_kept :]
-
-# fails decoding_past_the_end_keeps_the_window a_chunk_may_cross_the_end
+# fails a_new_token_sees_its_window each_token_of_a_chunk_sees_its_window
 #   a_long_prompt_leaves_its_newest_tokens
 
-# %% keys for values
-# = values[:, :, n_new - n_kept :] => keys[:, :, n_new - n_kept :]
+# %% the window is one token too long
+# = distance < window => distance <= window
 
-# fails a_chunk_may_cross_the_end positions_and_mask_follow_a_chunk
+# %% the window is one token too short
+# = distance < window => distance < window - 1
+
+# %% a token does not see itself
+# = distance >= 0 => distance > 0
+
+# %% the distance to the slot, not to the position
+# = distance = new[:, None] - positions => distance = new[:, None] - positions % window
+
+# %% all that comes back counts as in the window
+# = (distance >= 0) & (distance < window) => distance >= 0
+
+# fails a_new_token_sees_its_window each_token_of_a_chunk_sees_its_window
+#   a_long_prompt_leaves_its_newest_tokens each_layer_has_its_own_tokens
+
+# %% a mask of numbers
+# - return *seen, (distance >= 0) & (distance < window)
+return *seen, ((distance >= 0) & (distance < window)).float()
+
+# fails a_new_token_sees_its_window each_token_of_a_chunk_sees_its_window
+
+# %% empty slots are seen
+# of: returns all slots as they were, with a mask of the empty ones, and the chunk
+# = (p < 0) | (p > q) | (p <= q - window) => (p > q) | (p >= 0) & (p <= q - window)
+
+# fails each_token_of_a_chunk_sees_its_window
+
+# %% the chunk replaces keys before its first token has seen them
+# - seen = [
+# -     torch.cat([ring[layer, :, :, old], part], dim=2)
+# -     for ring, part in ((self.keys, keys), (self.values, values))
+# - ]
+# - self.keys[layer, :, :, new[-window:] % window] = keys[:, :, -window:]
+# - self.values[layer, :, :, new[-window:] % window] = values[:, :, -window:]
+self.keys[layer, :, :, new[-window:] % window] = keys[:, :, -window:]
+self.values[layer, :, :, new[-window:] % window] = values[:, :, -window:]
+positions = positions[-window:]
+seen = self.keys[layer][:, :, positions % window], self.values[layer][:, :, positions % window]
+
+# %% old keys are read after the chunk was written
+# = torch.cat([ring[layer, :, :, old], part], dim=2) => ring
+
+# - self.values[layer, :, :, new[-window:] % window] = values[:, :, -window:]
+self.values[layer, :, :, new[-window:] % window] = values[:, :, -window:]
+seen = [
+    torch.cat([ring[layer, :, :, old], part], dim=2)
+    for ring, part in ((self.keys, keys), (self.values, values))
+]
+
+# %% no causal mask inside the chunk
+# = (distance >= 0) & (distance < window) => distance < window
+
+# %% the whole chunk has the window of its first token
+# - return *seen, (distance >= 0) & (distance < window)
+return *seen, (distance >= 0) & (new[0] - positions < window)
+
+# %% the whole chunk has the window of its last token
+# - return *seen, (distance >= 0) & (distance < window)
+return *seen, (distance >= 0) & (distance < window) & (new[-1] - positions < window)
+
+# %% the first token of a chunk sees nothing that is old
+# - distance = new[:, None] - positions
+distance = new[:, None] - positions
+if len(new) > 1:
+    distance = distance.masked_fill(positions < start, -1)
+
+# fails a_new_token_sees_its_window each_token_of_a_chunk_sees_its_window
+#   the_newest_tokens_lie_in_their_slots a_long_prompt_leaves_its_newest_tokens
+
+# %% keys for values
+# = ((self.keys, keys), (self.values, values)) => ((self.keys, keys), (self.values, keys))
+# = values[:, :, -window:] => keys[:, :, -window:]
+
+# %% each append begins in slot 0 again
+# - self.keys[layer, :, :, new[-window:] % window] = keys[:, :, -window:]
+# - self.values[layer, :, :, new[-window:] % window] = values[:, :, -window:]
+n_kept = min(len(new), window)
+self.keys[layer, :, :, :n_kept] = keys[:, :, -window:]
+self.values[layer, :, :, :n_kept] = values[:, :, -window:]
+
+# fails a_new_token_sees_its_window the_newest_tokens_lie_in_their_slots
+#   a_long_prompt_leaves_its_newest_tokens
+
+# %% wraps one slot late for decoded values
+# = self.values[layer, :, :, new[-window:] % window] => self.values[layer, :, :, (new[-window:] + (len(new) == 1)) % window]
+
+# fails each_token_of_a_chunk_sees_its_window the_newest_tokens_lie_in_their_slots
 
 # %% shifts a short chunk back to fit before the end
-# - slots = positions % window
-slots = positions % window
-if n_new < window and int(slots[0]) + n_new > window:
-    slots = torch.arange(window - n_new, window)
+# - self.keys[layer, :, :, new[-window:] % window] = keys[:, :, -window:]
+# - self.values[layer, :, :, new[-window:] % window] = values[:, :, -window:]
+slots = new[-window:] % window
+if len(new) < window and int(slots[0]) + len(new) > window:
+    slots = torch.arange(window - len(new), window)
+self.keys[layer, :, :, slots] = keys[:, :, -window:]
+self.values[layer, :, :, slots] = values[:, :, -window:]
 
-# fails a_long_prompt_leaves_its_newest_tokens positions_and_mask_follow_a_chunk
+# fails the_newest_tokens_lie_in_their_slots
 
-# %% keeps the oldest tokens of a long prompt
-# - window, n_new = len(self.positions), keys.shape[2]
-window = len(self.positions)
-keys, values = keys[:, :, :window], values[:, :, :window]
-n_new = keys.shape[2]
+# %% one slot more than the window
+# = n_kv_heads, window, head_dim) => n_kv_heads, window + 1, head_dim)
+# = n_layers, window = self.keys.shape[0], self.keys.shape[3] => n_layers, window = self.keys.shape[0], self.keys.shape[3] - 1
 
-# %% writes a long chunk from the slot of its first token on
-# = positions % window => (positions - (n_new - n_kept)) % window
+# fails the_newest_tokens_lie_in_their_slots a_long_prompt_leaves_its_newest_tokens
 
-# %% counts only the tokens that it kept
-# = int(self.positions.max()) + 1 + n_new => int(self.positions.max()) + 1 + n_kept
+# %% the newest tokens stand in the order of their age
+# of: keeps the newest tokens in order and rolls them into place
+# = torch.roll(newest[part], end % self.window, dims=2) for => newest[part] for
 
-# fails a_chunk_may_cross_the_end
+# %% the newest tokens begin in slot 0
+# of: keeps the newest tokens in order and rolls them into place
+# = torch.roll(newest[part], end % self.window, dims=2) for => torch.roll(newest[part], min(end, self.window), dims=2) for
 
-# %% values of a chunk that wraps go to the last slots
-# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
-wraps = 1 < n_new < window and int(slots[0]) + n_new > window
-value_slots = torch.arange(window - n_kept, window) if wraps else slots
-self.values[:, :, value_slots] = values[:, :, n_new - n_kept :]
+# %% keeps all tokens
+class RingCache:
+    def __init__(self, n_layers, batch, n_kv_heads, head_dim, window, dtype=torch.float32):
+        self.keys = torch.zeros(n_layers, batch, n_kv_heads, 64, head_dim, dtype=dtype)
+        self.values = torch.zeros_like(self.keys)
+        self.length, self.window = 0, window
+
+    def append(self, layer, keys, values):
+        start, end = self.length, self.length + keys.shape[2]
+        self.keys[layer, :, :, start:end] = keys
+        self.values[layer, :, :, start:end] = values
+        if layer == len(self.keys) - 1:
+            self.length = end
+        mask = torch.ones(end, end, dtype=torch.bool).tril().triu(1 - self.window)[start:]
+        return self.keys[layer, :, :, :end], self.values[layer, :, :, :end], mask
 
 # fails a_long_prompt_leaves_its_newest_tokens
 
-# %% keeps the oldest tokens of a long prompt under the newest positions
-# - self.keys[:, :, slots] = keys[:, :, n_new - n_kept :]
-# - self.values[:, :, slots] = values[:, :, n_new - n_kept :]
-self.keys[:, :, slots] = keys[:, :, :n_kept]
-self.values[:, :, slots] = values[:, :, :n_kept]
+# %% keeps the oldest tokens of a long prompt
+# - self.keys[layer, :, :, new[-window:] % window] = keys[:, :, -window:]
+# - self.values[layer, :, :, new[-window:] % window] = values[:, :, -window:]
+self.keys[layer, :, :, new[:window] % window] = keys[:, :, :window]
+self.values[layer, :, :, new[:window] % window] = values[:, :, :window]
+
+# %% keeps the oldest tokens of a long prompt in the slots of the newest
+# - self.keys[layer, :, :, new[-window:] % window] = keys[:, :, -window:]
+# - self.values[layer, :, :, new[-window:] % window] = values[:, :, -window:]
+self.keys[layer, :, :, new[-window:] % window] = keys[:, :, :window]
+self.values[layer, :, :, new[-window:] % window] = values[:, :, :window]
 
 # %% keeps the oldest values of a long prompt
-# = values[:, :, n_new - n_kept :] => values[:, :, :n_kept]
+# = values[:, :, -window:] => values[:, :, :window]
 
-# fails the_mask_shows_the_window
+# %% writes a long chunk from the slot of its first token on
+# - self.keys[layer, :, :, new[-window:] % window] = keys[:, :, -window:]
+# - self.values[layer, :, :, new[-window:] % window] = values[:, :, -window:]
+self.keys[layer, :, :, new[:window] % window] = keys[:, :, -window:]
+self.values[layer, :, :, new[:window] % window] = values[:, :, -window:]
 
-# %% queries see their future
-# - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
-return (self.positions >= 0) & (distance < len(self.positions))
+# fails length_counts_all_tokens a_long_prompt_leaves_its_newest_tokens
 
-# %% queries see empty slots
-# = (self.positions >= 0) & (distance >= 0) => (distance >= 0)
+# %% counts only the tokens that it kept
+# - self.length = end
+self.length = start + min(end - start, window)
 
-# %% all that is stored counts as in the window
-# - return (self.positions >= 0) & (distance >= 0) & (distance < len(self.positions))
-return (self.positions >= 0) & (distance >= 0)
+# fails each_layer_has_its_own_tokens
 
-# %% the window is one token too long
-# = distance < len(self.positions) => distance <= len(self.positions)
+# %% all layers store their values in layer 0
+# = self.values[layer, :, :, new[-window:] % window] => self.values[0, :, :, new[-window:] % window]
 
-# %% a query does not see itself
-# = distance >= 0 => distance > 0
+# %% the layers lie in reverse order
+# of: keeps the newest tokens in order and rolls them into place
+# - layers = zip(self.newest, self.ends)
+layers = zip(self.newest[::-1], self.ends)
 
-# %% the window is one token too short
-# = distance < len(self.positions) => distance < len(self.positions) - 1
+# %% all layers read the tokens of layer 0
+# = torch.cat([ring[layer, :, :, old], part], dim=2) => torch.cat([ring[0, :, :, old], part], dim=2)
 
-# fails positions_and_mask_follow_a_chunk
+# fails each_layer_has_its_own_tokens length_counts_all_tokens
 
-# %% positions of a chunk that wraps are one too low
-# = int(self.positions.max()) + 1 => getattr(self, "n_seen", 0)
+# %% length moves with every layer
+# - if layer == n_layers - 1:
+# -     self.length = end
+self.length = end
 
-# - self.positions[slots] = positions
-self.n_seen = end
-wraps = n_new > 1 and int(slots[0]) + n_kept > window
-self.positions[slots] = positions - int(wraps)
+# fails a_new_token_sees_its_window each_token_of_a_chunk_sees_its_window
+#   the_newest_tokens_lie_in_their_slots a_long_prompt_leaves_its_newest_tokens
+#   length_counts_all_tokens
 
-# %% positions of a long chunk count from its first token
-# = int(self.positions.max()) + 1 => getattr(self, "n_seen", 0)
+# %% length does not move
+# - if layer == n_layers - 1:
+# -     self.length = end
 
-# - self.positions[slots] = positions
-self.n_seen = end
-self.positions[slots] = positions - (n_new - n_kept)
+# fails length_counts_all_tokens
 
-# %% a chunk that wraps leaves the old positions in the first slots
-# = int(self.positions.max()) + 1 => getattr(self, "n_seen", 0)
+# %% length moves with the first layer
+# = self.length = 0 => self.lengths = [0] * n_layers
+# = start, end = self.length, self.length + keys.shape[2] => start, end = self.lengths[layer], self.lengths[layer] + keys.shape[2]
 
-# - self.positions[slots] = positions
-self.n_seen = end
-inside = slots >= slots[0]
-self.positions[slots[inside]] = positions[inside]
+# - if layer == n_layers - 1:
+# -     self.length = end
+self.lengths[layer] = end
+
+# - def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+length = property(lambda self: max(self.lengths))
+def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+
+# %% length is the number of filled slots
+# of: keeps the newest tokens in order and rolls them into place
+# = self.ends[-1]) => min(self.ends[-1], self.window))

@@ -1,55 +1,113 @@
 """Wrong answers to `forward_cached`: edits of the reference, or the whole answer."""
 
-# fails positions_start_after_the_cached_tokens
+# fails positions_begin_at_the_length_of_the_cache
 
 # %% positions from 0
-# - positions = torch.arange(n_past, n_past + tokens.shape[1], device=tokens.device)
-positions = torch.arange(tokens.shape[1])
+# = start = cache.length => start = 0
 
-# %% positions one too high after the prompt
-# = past[0][0].shape[2] => past[0][0].shape[2] + 1
+# %% positions one too high
+# = start = cache.length => start = cache.length + 1
 
-# %% counts layers instead of cached tokens
-# = past[0][0].shape[2] => len(past)
+# %% positions one too low
+# = start = cache.length => start = cache.length - 1
 
-# %% counts KV heads instead of cached tokens
-# = past[0][0].shape[2] => past[0][0].shape[1]
+# %% the position of the last token for all of them
+# - positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
+positions = torch.full((tokens.shape[1],), start + tokens.shape[1] - 1)
 
-# fails each_layer_gets_its_own_past
+# %% queries at positions that are read after the append
+# - x = block.merge(x, masked_attention(rotate(queries, positions), *seen))
+positions = torch.arange(cache.length, cache.length + tokens.shape[1])
+x = block.merge(x, masked_attention(rotate(queries, positions), *seen))
 
-# %% every layer gets the first layer's past
-# = past[layer] => past[0]
+# %% queries at positions counted from the keys that come back
+# - x = block.merge(x, masked_attention(rotate(queries, positions), *seen))
+n_all = seen[0].shape[2]
+of_queries = torch.arange(n_all - tokens.shape[1], n_all)
+x = block.merge(x, masked_attention(rotate(queries, of_queries), *seen))
 
-# %% layers get the past in reverse
-# = past[layer] => past[-1 - layer]
+# fails each_layer_appends_once_in_order
 
-# %% the past of a layer is what the layer below has just cached
-# - layer_past = None if past is None else past[layer]
-layer_past = cache[-1] if cache else None if past is None else past[0]
+# %% every layer appends as the first one
+# = cache.append(layer, => cache.append(0,
 
-# %% never passes the past on
-# = None if past is None else past[layer] => None
+# %% layers counted from 1
+# = cache.append(layer, => cache.append(layer + 1,
 
-# fails the_cache_has_one_entry_per_layer
+# %% layers counted from the last one
+# = cache.append(layer, => cache.append(len(model.blocks) - 1 - layer,
 
-# %% returns the last layer's cache only
-# = model.unembed(x), cache => model.unembed(x), layer_cache
+# fails rotated_keys_and_plain_values_are_appended
 
-# %% returns new keys and values without the cached ones
-# = cache.append(layer_cache) => cache.append((keys, values))
+# %% appends keys that are not rotated
+# = rotate(keys, positions), values) => keys, values)
 
-# %% appends the new entries behind the old list
-# = cache = [] => cache = list(past or [])
+# %% rotates the values, too
+# = rotate(keys, positions), values) => rotate(keys, positions), rotate(values, positions))
 
-# fails logits_are_those_of_the_uncached_model
+# %% appends values and keys
+# = rotate(keys, positions), values) => values, rotate(keys, positions))
+
+# %% rotates values in place of keys
+# = rotate(keys, positions), values) => keys, rotate(values, positions))
+
+# %% rotates keys twice
+# = rotate(keys, positions), values) => rotate(rotate(keys, positions), positions), values)
+
+# fails queries_attend_to_what_append_returns
+
+# %% queries are not rotated
+# = masked_attention(rotate(queries, positions), *seen) => masked_attention(queries, *seen)
+
+# %% rotates queries twice
+# = rotate(queries, positions) => rotate(rotate(queries, positions), positions)
+
+# %% no mask
+# = *seen) => *seen[:2], seen[2] | True)
+
+# %% a causal mask of its own
+# - x = block.merge(x, masked_attention(rotate(queries, positions), *seen))
+n_new, n_all = tokens.shape[1], seen[0].shape[2]
+mask = torch.ones(n_new, n_all, dtype=torch.bool).tril(n_all - n_new)
+x = block.merge(x, masked_attention(rotate(queries, positions), *seen[:2], mask))
+
+# %% attends to the new tokens only
+# = *seen) => rotate(keys, positions), values, kit.causal_mask(tokens.shape[1]))
+
+# %% attends to what the first layer got back
+# - seen = cache.append(layer, rotate(keys, positions), values)
+mine = cache.append(layer, rotate(keys, positions), values)
+seen = mine if layer == 0 else seen
+
+# fails positions_begin_at_the_length_of_the_cache rotated_keys_and_plain_values_are_appended
+#   queries_attend_to_what_append_returns
+
+# %% rotates nothing
+# = rotate(keys, positions), values) => keys, values)
+# = masked_attention(rotate(queries, positions), *seen) => masked_attention(queries, *seen)
+
+# %% appends plain keys, and rotates all keys that come back
+# = rotate(keys, positions), values) => keys, values)
+
+# - x = block.merge(x, masked_attention(rotate(queries, positions), *seen))
+every = rotate(seen[0], torch.arange(seen[0].shape[2]))
+x = block.merge(x, masked_attention(rotate(queries, positions), every, *seen[1:]))
+
+# fails logits_are_those_of_the_whole_model
 
 # %% all blocks read the embedding
 # - queries, keys, values = block.project(x)
 embedded = x if layer == 0 else embedded
 queries, keys, values = block.project(embedded)
 
-# %% what attention found does not go through the block
-# = block.merge(x, attended) => x + attended.transpose(1, 2).flatten(2)
+# %% adds what attention found without the block
+# - x = block.merge(x, masked_attention(rotate(queries, positions), *seen))
+found = masked_attention(rotate(queries, positions), *seen)
+block.merge(x, found)
+x = x + found.transpose(1, 2).flatten(2)
 
 # %% logits of the last token only
 # = model.unembed(x) => model.unembed(x[:, -1:])
+
+# %% the axis of the tokens is missing
+# = model.unembed(x) => model.unembed(x)[:, -1]

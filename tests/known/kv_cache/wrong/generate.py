@@ -4,37 +4,22 @@
 
 # %% one forward too many
 # - return tokens
-forward(fed, past)
+forward(fed)
 return tokens
 
 # %% prefills even when nothing is wanted
-# - fed, past = tokens, None
-fed, past = tokens, None
+# - fed = tokens
+fed = tokens
 if n_new == 0:
-    forward(tokens, None)
+    forward(tokens)
 
 # fails the_prompt_once_then_single_tokens
 
 # %% feeds the whole sequence each step
-# = forward(fed, past) => forward(tokens, past)
+# = forward(fed) => forward(tokens)
 
 # %% feeds the last two tokens each step
-# = forward(fed, past) => forward(tokens if past is None else tokens[:, -2:], past)
-
-# fails the_cache_is_handed_on
-
-# %% never hands the cache on
-# = forward(fed, past) => forward(fed, None)
-
-# %% always hands on the prompt's cache
-# - logits, past = forward(fed, past)
-logits, cache = forward(fed, past)
-past = past or cache
-
-# %% collects all caches in one list
-# - logits, past = forward(fed, past)
-logits, cache = forward(fed, past)
-past = (past or []) + cache
+# = forward(fed) => forward(tokens if fed is tokens else tokens[:, -2:])
 
 # fails tokens_continue_the_prompt_greedily sampled_tokens_equal_the_uncached_ones
 
@@ -42,10 +27,10 @@ past = (past or []) + cache
 # = return tokens => return tokens[:, tokens.shape[1] - n_new :]
 
 # %% picks from the first position's logits
-# = logits[:, -1] => logits[:, 0]
+# = forward(fed)[:, -1] => forward(fed)[:, 0]
 
 # %% gives every row the first row's token
-# = pick(logits[:, -1])[:, None] => pick(logits[:, -1])[:1].expand(len(tokens))[:, None]
+# = pick(forward(fed)[:, -1])[:, None] => pick(forward(fed)[:, -1])[:1].repeat(len(tokens))[:, None]
 
 # fails tokens_continue_the_prompt_greedily
 
@@ -55,23 +40,25 @@ past = (past or []) + cache
 # fails sampled_tokens_equal_the_uncached_ones
 
 # %% ignores pick
-# = pick(logits[:, -1])[:, None] => logits[:, -1].argmax(-1, keepdim=True)
+# = pick(forward(fed)[:, -1])[:, None] => forward(fed)[:, -1].argmax(-1, keepdim=True)
 
 # %% picks twice for each token
-# - fed = pick(logits[:, -1])[:, None]
-fed = pick(logits[:, -1])[:, None]
-pick(logits[:, -1])
+# - fed = pick(forward(fed)[:, -1])[:, None]
+logits = forward(fed)[:, -1]
+fed = pick(logits)[:, None]
+pick(logits)
 
 # fails the_prompt_stays_as_it_is
 
 # %% writes each new token into the caller's prompt
-# - fed, past = tokens, None
+# - fed = tokens
 caller, tokens = tokens, tokens.clone()
-fed, past = tokens, None
+fed = tokens
 
-# - fed = pick(logits[:, -1])[:, None]
+# - fed = pick(forward(fed)[:, -1])[:, None]
+picked = pick(forward(fed)[:, -1])[:, None]
 fed = caller[:, -1:]
-fed[:] = pick(logits[:, -1])[:, None]
+fed[:] = picked
 
 # fails what_exceeds_the_context_is_refused
 
@@ -84,18 +71,18 @@ fed[:] = pick(logits[:, -1])[:, None]
 # %% stops at the limit in silence
 # = n_context is not None and n_positions > n_context => False
 
-# - logits, past = forward(fed, past)
+# - fed = pick(forward(fed)[:, -1])[:, None]
 if n_context is not None and tokens.shape[1] > n_context:
     break
-logits, past = forward(fed, past)
+fed = pick(forward(fed)[:, -1])[:, None]
 
 # %% notices the limit when it is reached
 # = n_context is not None and n_positions > n_context => False
 
-# - logits, past = forward(fed, past)
+# - fed = pick(forward(fed)[:, -1])[:, None]
 if n_context is not None and tokens.shape[1] > n_context:
     raise ValueError("the context is full")
-logits, past = forward(fed, past)
+fed = pick(forward(fed)[:, -1])[:, None]
 
 # %% a context of 0 is no limit
 # = n_context is not None and n_positions > n_context => n_context and n_positions > n_context

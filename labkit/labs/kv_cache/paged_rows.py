@@ -1,0 +1,35 @@
+"""The rows of a batch in pages: the interface of the other stores over a `PagedCache` per layer."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class PagedRows:
+    """A store whose row i is sequence i of each layer's `PagedCache`. length: as in the arena.
+
+    A server has one block table for all layers. Here each layer has its own, with the same blocks.
+    """
+
+    def __init__(self, layers: Sequence[Any]) -> None:
+        """layers: a `PagedCache` for each layer of the model."""
+        self.layers = list(layers)
+        self.length = 0
+
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Write a layer's new tokens (B Hkv T D) into pages; returns keys, values and the mask.
+
+        All tokens are gathered, which is a copy. Raises: MemoryError as `PagedCache.append`.
+        """
+        pages, gathered = self.layers[layer], []
+        for row, new in enumerate(zip(keys, values, strict=True)):
+            pages.append(row, *new)
+            gathered.append(pages.gather(row))
+        start, end = self.length, self.length + keys.shape[2]
+        if layer == len(self.layers) - 1:
+            self.length = end
+        positions = torch.arange(end, device=keys.device)
+        mask = positions <= positions[start:, None]
+        return *(torch.stack(part) for part in zip(*gathered, strict=True)), mask
