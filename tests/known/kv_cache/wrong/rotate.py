@@ -63,9 +63,6 @@ a, b = x[..., :half], x[..., half:]
 # = positions.float() => positions.to(x.dtype)
 # = torch.arange(half, device=x.device) / half) => torch.arange(half) / half).to(x.dtype)
 
-# %% positions in bfloat16 where x is in half precision
-# = positions.float() => positions.to(x.dtype).float()
-
 # fails the_dtype_is_that_of_x
 
 # %% returns float32
