@@ -14,7 +14,7 @@ COURSE_PAGE = REPOSITORY / "docs/course.md"
 LECTURERS = REPOSITORY / "docs/lecturers.md"
 _OPENING = re.compile(
     r"After this lab you can\s+\* (?P<aims>.*?)\*\*You need\*\* (?P<needs>.*?)\. "
-    r".*?\*\*Time:\*\* (?P<hours>[\d.]+ to [\d.]+) hours",
+    r".*?\*\*Time:\*\* (?P<hours>[\d.]+(?: to [\d.]+)?) hours",
     re.DOTALL,
 )
 

@@ -206,16 +206,13 @@ self.length = end
 # fails length_counts_all_tokens
 
 # %% length moves with the first layer
-# = self.length = 0 => self.lengths = [0] * n_layers
+# = self.length = 0 => self.length, self.lengths = 0, [0] * n_layers
 # = start, end = self.length, self.length + keys.shape[2] => start, end = self.lengths[layer], self.lengths[layer] + keys.shape[2]
 
 # - if layer == n_layers - 1:
 # -     self.length = end
 self.lengths[layer] = end
-
-# - def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-length = property(lambda self: max(self.lengths))
-def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+self.length = max(self.lengths)
 
 # %% length is the number of filled slots
 # of: keeps the newest tokens in order and rolls them into place
