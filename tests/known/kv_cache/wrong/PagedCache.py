@@ -3,14 +3,14 @@
 # fails gather_returns_the_tokens_in_order
 
 # %% gathers whole blocks
-# = return keys[:, :length], values[:, :length] => return keys, values
+# = return keys.flatten(1, 2)[:, :length], values.flatten(1, 2)[:, :length] => return keys.flatten(1, 2), values.flatten(1, 2)
 
 # %% gathers blocks in the order of the storage
 # - table, length = self.tables[sequence_id], self.lengths[sequence_id]
 table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 
 # %% gathers the keys twice
-# = values[:, :length] => keys[:, :length]
+# = values.flatten(1, 2)[:, :length] => keys.flatten(1, 2)[:, :length]
 
 # %% gathers in the order of the storage, and takes the block that is free for longest
 # = self.free_blocks.pop() => self.free_blocks.pop(0)
