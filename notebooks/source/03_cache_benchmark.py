@@ -9,9 +9,9 @@
 # %% [markdown]
 # # Lab 3: what the cache saves
 #
-# <!-- picture: The full blocks of a prompt are found by their hashes. Each hash covers the salt and
-# all blocks before. Found blocks are in use. Of the others, the one that was not used for the
-# longest time is evicted. It can be fetched from a slower memory, or computed again. -->
+# <!-- picture: The full blocks of a prompt are found by a chain of hashes, which begins with a salt.
+# Blocks that a request has found are in use. Of the others, the least recently used one is evicted
+# to a slower memory. -->
 #
 # After this lab you can
 #
