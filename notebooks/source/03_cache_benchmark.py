@@ -9,9 +9,9 @@
 # %% [markdown]
 # # Lab 3: what the cache saves
 #
-# <!-- picture: The full blocks of a prompt are found by their hashes. Each hash covers the salt and
-# all blocks before. Found blocks are in use. Of the others, the one that was not used for the
-# longest time is evicted. It can be fetched from a slower memory, or computed again. -->
+# <!-- picture: The full blocks of a prompt are found by a chain of hashes, which begins with a salt.
+# Blocks that a request has found are in use. Of the others, the least recently used one is evicted
+# to a slower memory. -->
 #
 # After this lab you can
 #
@@ -110,10 +110,10 @@ kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # the fields `moving_s`, `computing_s` and `seconds`, which is the longer of the two.
 #
 # There is a second bound: the CPU (the *host*) has to *launch* every kernel of the pass. With eager
-# PyTorch, where each operation is launched by itself, lab 2 found 13 to 17 µs for each operation. A
-# layer of Llama-3.1-8B has 40 operations, and one of Qwen3-8B has 56. So a layer takes between 0.53
-# and 0.81 ms in our records. This lab takes 0.75 ms per layer. For the 32 layers of Llama-3.1-8B
-# it is 24 ms. The floor of its decode step on an H100 is only 4.5 ms.
+# PyTorch, where each operation is launched by itself, lab 2 found 14 to 16 µs for each operation. A
+# layer of Llama-3.1-8B has 40 operations, and one of Qwen3-8B has 56. In our records, launching a
+# layer takes between 0.53 and 0.81 ms. This lab takes 0.75 ms per layer. For the 32 layers of
+# Llama-3.1-8B it is 24 ms. The floor of its decode step on an H100 is only 4.5 ms.
 #
 # The GPU works while the host launches. So a pass takes the longer of the two times, not their sum.
 
@@ -262,7 +262,7 @@ kit.Table(
 # because storing the keys and values takes launches too.
 #
 # Compare the other two models as well. On the H100 the time of the smaller model follows
-# its layers: 10 to 12 ms per token for 16 layers, and 22 to 27 ms for 32. It does not follow the
+# its layers: 9 to 12 ms per token for 16 layers, and 18 to 27 ms for 32. It does not follow the
 # parameters, which are six times fewer. The older model has as many layers as the baseline, so its
 # curves are nearly the same. Its cache is four times as large, because each query head has its own
 # KV head. This shows only when reading the cache takes longer than launching.
@@ -296,7 +296,7 @@ kit.Table(["record", "tokens", "pass, ms", "floor, ms", "launch, ms"], rows)
 #
 # * `"predicted"`: the length that `leaves_launch_floor_at` gives, with `n_context` = 8,192;
 # * `"measured"`: the first length of `lab.passes(record)` whose pass takes more than 1.5 times the
-#   launch time. Enter `None` if no pass does;
+#   launch time;
 # * `"factor"`: the time of the longest pass, divided by its floor (of its whole number of tokens);
 # * `"with_factor"`: the predicted length, if every floor is longer by this factor. A pass then
 #   takes longer than its launch when its floor is above the launch time divided by the factor.
@@ -311,15 +311,16 @@ crossing = {
 }
 
 # %% [markdown]
-# The measured length is shorter than the predicted one, for two reasons. A real pass takes longer
-# than its floor, which is the factor. And on a CPU nothing overlaps: one processor launches and
-# computes, so both times add up. On a GPU the launches run beside the computing, and lab 2 found
-# that each operation takes its own launch. If a pass is limited by launching, its factor says
-# nothing about the floor.
+# On the CPU the measured length is shorter than the predicted one, for two reasons. A real pass
+# takes longer than its floor, which is the factor. And nothing overlaps: one processor launches and
+# computes, so both times add up.
 #
-# On the H100 the passes were measured on another day than the pass over one token, and launching
-# took 18 ms then, not 22. At the predicted 1,166 tokens the floor is 22 ms, and the pass took
-# {measured:cache-h100 pass_by_length n_input=1166 | ms .0f} ms.
+# On a GPU the launches run beside the computing. Both lengths are equal on the H100, but by chance.
+# At the predicted 1,166 tokens the pass took
+# {measured:cache-h100 pass_by_length n_input=1166 | ms .0f} ms, which is 1.6 times its floor. So it
+# takes longer than its launch at fewer tokens already. But the measured length asks for 1.5 times
+# the launch time. And launching was faster on the day of these passes: 256 tokens took
+# {measured:cache-h100 pass_by_length n_input=256 | ms .0f} ms, less than one token before.
 #
 # ### Slopes
 #
@@ -388,8 +389,8 @@ speed_up = {
 # soon take longer than their fixed cost, and the curve bends upwards. At 512 tokens a further token
 # costs 154 ms without a cache and 7.1 ms with one. On the H100 both curves are nearly the same
 # line: 20 to 23 ms per further token without a cache, and 22 to 27 ms with one. Storing keys and
-# values takes launches too. The prediction is that launching takes the longest up to 1,650 tokens.
-# The record of the baseline ends at 519, so this length is extrapolated.
+# values takes launches too. The prediction is that launching takes the longest up to 1,166 tokens,
+# and these curves end at 519.
 #
 # *2.* With the long prompt, a pass without a cache is fed the whole prompt, and computing is the
 # limit. All passes are about equally long, so the curve is a straight line. Its slope is one
@@ -786,9 +787,9 @@ kit.Table(
 #
 # **Weights** can also wait in the host's memory (*offloading*), to make room for the cache. But a
 # prompt's blocks are fetched once, and weights in every step. On the H100 of our record, half of
-# the layers of the 3B model come over the link in each step. A step without copies takes 18 ms, and
-# the copies should take 52 ms. Together they take
-# {measured:cache-h100 offload setting=half | ms/16 .0f} ms, because the host launches the next
+# the layers of the 3B model come over the link in each step. A step without copies takes
+# {measured:cache-h100 offload setting=none | ms/16 .0f} ms, and the copies should take 52 ms.
+# Together they take {measured:cache-h100 offload setting=half | ms/16 .0f} ms, because the host launches the next
 # kernels while the copies run.
 #
 # ### Question: which tiers pay?
