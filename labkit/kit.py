@@ -34,8 +34,8 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.models.sampling": "Block CachedModel sample",
         "labkit.models.shapes": "ModelShape",
         "labkit.models.sizes": "kv_bytes_per_token weight_bytes",
-        "labkit.models.transformer": "LayerCache Pick Transformer TransformerConfig causal_mask "
-        "generate_uncached greedy masked_attention sampler",
+        "labkit.models.transformer": "LayerCache Pick Seen Transformer TransformerConfig "
+        "causal_mask generate_uncached greedy masked_attention sampler",
         "labkit.zoo": "load load_pair",
         "labkit.zoo.choose": "kit_tokenizer",
     },

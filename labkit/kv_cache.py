@@ -6,16 +6,15 @@ V vocab; T is the tokens of one append.
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import takewhile
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from labkit.models.transformer import LayerCache, Pick, Transformer, greedy, masked_attention
+from labkit.models.transformer import LayerCache, Pick, Seen, Transformer, greedy, masked_attention
 
 
 class GrowingCache:
-    """Keys and values of all layers: each append joins the cached tokens and the new ones.
+    """Keys and values of all layers: each append joins old and new tokens.
 
     length: how many tokens every layer holds. In each step every layer appends
     once, in order, the same number of tokens. So `length` moves once per step,
@@ -27,8 +26,8 @@ class GrowingCache:
         self.layers: list[LayerCache | None] = [None] * n_layers
         self.length = 0
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """A layer's cached tokens and the new ones after them, and which a new token sees.
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
+        """A layer's cached tokens, the new ones after them, and the mask.
 
         A new token sees everything cached, itself, and the new tokens before it.
 
@@ -50,7 +49,7 @@ class GrowingCache:
 
 
 def rotate(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
-    """Rotary positions: turn pairs of numbers by angles that grow with the position.
+    """Rotary positions: turn pairs of numbers by angles that grow with a position.
 
     Pair i of a head holds number i of its first half and number i of its second
     half, for i from 0 to D/2 - 1. For a token at position p its angle is w = p *
@@ -67,8 +66,13 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
     return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
-def forward_cached(model: Transformer, tokens: Tensor, cache: Any, rotate: Callable) -> Tensor:
-    """One step of the model: the logits of new tokens, which stand after the cached ones.
+def forward_cached(
+    model: Transformer,
+    tokens: Tensor,
+    cache,
+    rotate: Callable,
+) -> Tensor:
+    """One step of the model: the logits of new tokens, after cached ones.
 
     The model offers `embed(tokens)`, `blocks`, for each block `project(x)` and
     `merge(x, attended)`, and `unembed(x)`. The cache offers `length` and
@@ -157,8 +161,8 @@ class ArenaCache:
         self.values = torch.zeros(shape, dtype=dtype, device=device)
         self.length = 0
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Write a layer's new tokens after its cached ones; return all of them, and the mask.
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
+        """Write new tokens after a layer's cached ones. Return all and the mask.
 
         Shapes: keys and values (B Hkv T D), of the arenas' dtype. Returns keys
         and values (B Hkv length+T D), which are views of the arenas: no cached
@@ -189,9 +193,8 @@ class ArenaCache:
 
 
 class RingCache:
-    """The newest `window` tokens of every layer: position p lies in slot p % window.
+    """The newest `window` tokens of all layers: position p lies in slot p % window.
 
-    So each new token takes the place of the one that left the window.
     keys, values: tensors (n_layers B Hkv window D), made in `__init__`. length:
     how many tokens were appended, so the position of the next one; it moves as
     in `GrowingCache`.
@@ -213,7 +216,7 @@ class RingCache:
         self.values = torch.zeros_like(self.keys)
         self.length = 0
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
         """Write a layer's next T tokens, and return what they see, and the mask.
 
         A token at position q sees the positions q - window + 1 to q. Some of
@@ -241,7 +244,7 @@ class RingCache:
 
 
 class PagedCache:
-    """Keys and values of many sequences, one layer, in blocks that sequences may share.
+    """Keys and values of many sequences, one layer, in blocks that they may share.
 
     A sequence has ceil(length / block_size) blocks; its block table names
     them in order, so its token i lies in block block_table[i // block_size] at
@@ -334,7 +337,7 @@ class PagedCache:
         return list(self.tables[sequence_id])
 
     def rewind(self, sequence_id: int, n_tokens: int) -> None:
-        """Forget a sequence's last `n_tokens`; blocks without tokens leave its table.
+        """Forget a sequence's last `n_tokens`; empty blocks leave its table.
 
         They become free if no other sequence has them. After a rewind of all
         its tokens, the sequence is empty, with an empty block table.
@@ -350,12 +353,12 @@ class PagedCache:
         self.lengths[sequence_id] = length - n_tokens
 
     def free(self, sequence_id: int) -> None:
-        """Forget a sequence; its id can be used again. Blocks of no other become free."""
+        """Forget a sequence. Its id, and blocks of no other, can be used again."""
         self._leave(self.tables.pop(sequence_id))
         del self.lengths[sequence_id]
 
     def fork(self, sequence_id: int, new_id: int) -> None:
-        """A new sequence `new_id` with the tokens of `sequence_id`, in the same blocks.
+        """A new sequence `new_id` with the tokens and blocks of `sequence_id`.
 
         It takes no free block. Each of the two can then grow on its own.
         Raises: ValueError, with nothing changed, if there is no sequence
@@ -385,7 +388,7 @@ class PagedCache:
             self.named.setdefault(name, block)
 
     def begin(self, new_id: int, hashes: Sequence[Hashable]) -> int:
-        """A new sequence that starts with the blocks that these hashes name; its length.
+        """A new sequence with the blocks that these hashes name; its length.
 
         It stops at the first hash that names no block, so it may be empty.
         Raises: ValueError, with nothing changed, if `new_id` exists.

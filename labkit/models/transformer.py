@@ -19,6 +19,7 @@ from torch.nn import functional
 
 Pick = Callable[[Tensor], Tensor]
 LayerCache = tuple[Tensor, Tensor]
+Seen = tuple[Tensor, Tensor, Tensor]  # keys, values and a mask
 
 
 @dataclass(frozen=True, slots=True)

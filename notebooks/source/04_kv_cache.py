@@ -15,7 +15,7 @@
 #
 # * write **rotary positions**, a model step and a generation loop that use a **KV cache**;
 # * count what the cache saves before you measure anything;
-# * store the cache in three ways behind one interface: an **arena**, a **ring** and **pages**;
+# * store the cache in three ways with one interface: an **arena**, a **ring** and **pages**;
 # * share pages between sequences, as engines do: reference counts and copy on write;
 # * explain why fewer tokens do not always mean less time.
 #
@@ -45,13 +45,12 @@ student_id = "instructor"
 # %% given="setup"
 from collections.abc import Callable, Hashable, Sequence
 from itertools import takewhile
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from labkit import kit
-from labkit.kit import LayerCache, Pick, Transformer, greedy, masked_attention
+from labkit.kit import LayerCache, Pick, Seen, Transformer, greedy, masked_attention
 from labkit.labs import kv_cache as lab
 
 check = kit.start("kv_cache", globals())
@@ -70,7 +69,7 @@ check = kit.start("kv_cache", globals())
 # | `masked_attention(queries, keys, values, mask)` | mask (Q S), True where a query sees a key |
 # | `block.merge(x, attended)` | attended (B H Q D) to the next x |
 # | `model.unembed(x)` | to logits (B Q V) |
-# | `LayerCache` | the type of a pair (keys, values) of one layer |
+# | `LayerCache`, `Seen` | the types of (keys, values) of one layer, and of (keys, values, mask) |
 # | `Pick` | the type of a function from logits (B V) to tokens (B,) |
 #
 # With the sizes of the largest GPT-2, this model has 1,555.97 million parameters.
@@ -82,7 +81,7 @@ check = kit.start("kv_cache", globals())
 # keys, values, mask = store.append(layer, keys, values)
 # ```
 #
-# with the keys and values of the new tokens. It gets back the keys and values that these tokens
+# It passes the keys and values of the new tokens. It gets back the keys and values that these tokens
 # may see, and a mask. `store.length` is the position of the next token.
 
 # %% [markdown]
@@ -122,8 +121,8 @@ check = kit.start("kv_cache", globals())
 # own position. So a step must know how many tokens stand before it.
 #
 # Which two numbers form a pair? In the weights of Llama and Qwen on the Hugging Face Hub, number i
-# of the first half and number i of the second half. Other code pairs neighbours, 2i and 2i + 1. If
-# you take the wrong one, nothing raises an error.
+# of the first half and number i of the second half. In other code a pair is two neighbours, 2i and
+# 2i + 1. If you take the wrong one, nothing raises an error.
 
 # %% exercise="labkit.kv_cache:rotate" points=1 minutes=20 level=2
 
@@ -460,7 +459,7 @@ for i, tokens in enumerate(prompts):
 kit.Table(
     ["request", "tokens found", "tokens computed", "blocks in use"],
     rows,
-    f"prompts of {len(prompts[0])} tokens; alone, each needs {-(-len(prompts[0]) // 16)} blocks",
+    f"prompts of {len(prompts[0])} tokens; alone, each needs 14 blocks",
 )
 
 # %% [markdown]
@@ -529,8 +528,8 @@ lab.store_player(ArenaCache, RingCache, PagedCache)
 # %% [markdown]
 # ## 8. What the cache saves, by the clock
 #
-# A course asked its students to add a cache to GPT-2 XL, and gave these times for 512 tokens on one
-# L40S: 21.3 s without a cache, 10.5 s with it. With a short prompt the cache saves more than 200 of
+# A course asked its students to add a cache to GPT-2 XL. It gave these times for 512 tokens on one
+# L40S: without a cache 21.3 s, with a cache 10.5 s. With a short prompt the cache saves more than 200 of
 # 256 tokens that go through the model. The time is only halved. Why?
 #
 # We measure both ways of generating after a prompt of 32 tokens. Their runs alternate: one run of

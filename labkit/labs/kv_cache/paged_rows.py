@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from labkit.models.transformer import Seen
+
 
 class PagedRows:
     """A store whose row i is sequence i of each layer's `PagedCache`. length: as in the arena.
@@ -18,7 +20,7 @@ class PagedRows:
         self.layers = list(layers)
         self.length = 0
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
         """Write a layer's new tokens (B Hkv T D) into pages; returns keys, values and the mask.
 
         All tokens are gathered, which is a copy. Raises: MemoryError as `PagedCache.append`.

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.models.transformer import causal_mask
+from labkit.models.transformer import Seen, causal_mask
 
 LARGEST = 127  # of an int8, so that 0 stays 0 and both signs are alike
 
@@ -40,7 +40,7 @@ class QuantisedArena:
         self.scales = torch.zeros((*shape[:-1], 1), device=device)
         self.length = 0
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
         """Write a layer's new tokens (B Hkv T D); return all, about as they were, and the mask."""
         start, end = self.length, self.length + keys.shape[2]
         for i, new in enumerate((keys, values)):

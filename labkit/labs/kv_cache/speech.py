@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.models.transformer import causal_mask, masked_attention
+from labkit.models.transformer import Seen, causal_mask, masked_attention
 
 BUGS = {
     "": "no bug",
@@ -60,7 +60,7 @@ def _step(model: Any, tokens: Tensor, store: Any, bug: str) -> Tensor:
     return model.get_output_embeddings()(decoder.norm(x))
 
 
-def _with_bug(seen: tuple[Tensor, Tensor, Tensor], bug: str) -> tuple[Tensor, Tensor, Tensor]:
+def _with_bug(seen: Seen, bug: str) -> Seen:
     """What `append` returned; with the bug "rows", the mask has the first rows."""
     keys, values, mask = seen
     if bug == "rows":

@@ -16,7 +16,7 @@ from labkit.checks.compare import show
 from labkit.checks.core import Wrong
 from labkit.checks.tensors import wanted_tokens
 from labkit.labs.kv_cache.checks.stored import random_tokens, wanted_floats
-from labkit.models.transformer import Transformer, TransformerConfig, masked_attention, turned
+from labkit.models.transformer import Seen, Transformer, TransformerConfig, masked_attention, turned
 
 HEAD_DIM, VOCAB_SIZE, WINDOW = 4, 11, 2
 FREE = 30.0  # what lies in a place without a token: attention to it would show
@@ -80,7 +80,7 @@ class Store:
         self.layers = [tuple(layer) for layer in random_tokens(case.seed + 2, *shape)]
         self.length, self.is_plain = case.n_before, case.is_plain
 
-    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
         """The tokens that the layer holds now, and the mask."""
         joined = [
             torch.cat((old, new), dim=2)
@@ -115,7 +115,7 @@ class Layer:
     keys: Tensor
     values: Tensor
     appended: Any = None
-    seen: tuple[Tensor, Tensor, Tensor] | None = None
+    seen: Seen | None = None
     merged: Any = None
 
     @property
@@ -220,7 +220,7 @@ class Recorder:
         self.turn.rotations.append((len(self.turn.layers), positions.tolist()))
         return turned(x, self._positions if n_tokens == self.turn.n_new else positions)
 
-    def append(self, layer: Any, keys: Any, values: Any) -> tuple[Tensor, Tensor, Tensor]:
+    def append(self, layer: Any, keys: Any, values: Any) -> Seen:
         """What the store returns to the layer whose turn it is, for its right keys and values."""
         i = len(self.turn.layers)
         if i >= self.case.n_layers:
