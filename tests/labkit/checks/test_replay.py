@@ -36,12 +36,10 @@ def test_a_right_answer_passes(capsys):
 
 
 def test_methods_are_called_by_name_and_of_many_calls_some_are_left_out(capsys):
-    from labkit.checks.core import checks_of
-
     case = ArenaCase(
         (4, 2, -4, 1, 3, -2, 1, 1, 1, 1, 1, 1), 12, 2, 1, 3, 3, kv_cache.torch.float32, 1
     )
-    name = checks_of("kv_cache")["ArenaCache"][4].name
+    name = "a_life_of_appends_and_rewinds_equals_concatenation"
     calls = replay("kv_cache", name, case, vars(kv_cache))
     out = capsys.readouterr().out
     assert {call.name for call in calls} >= {"ArenaCache", "append", "rewind"}

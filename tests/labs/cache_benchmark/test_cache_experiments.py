@@ -20,7 +20,7 @@ from labkit.labs.cache_benchmark.experiments import (
     offload,
     pass_by_length,
 )
-from labkit.labs.cache_benchmark.passes import predicted_crossing, rows_of_passes
+from labkit.labs.cache_benchmark.single_passes import predicted_crossing, rows_of_passes
 from labkit.labs.cache_benchmark.records import (
     curve,
     launch_s,
