@@ -131,7 +131,9 @@ check = kit.start("kv_cache", globals())
 # is the same.
 
 # %% experiment="distance"
-query, key = torch.randn(2, 1, 1, 1, 64, generator=torch.Generator().manual_seed(0))
+query, key = torch.randn(
+    2, 1, 1, 1, 64, generator=torch.Generator("cpu").manual_seed(0)
+)
 
 
 def score(query_position, key_position):

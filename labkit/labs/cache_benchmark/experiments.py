@@ -18,10 +18,10 @@ from torch import Tensor
 
 from labkit import zoo
 from labkit.labs.cache_benchmark.offload import copy_bandwidth, offloaded
-from labkit.labs.cache_benchmark.single_passes import measure_passes, pass_by_length
 from labkit.labs.cache_benchmark.prompts import SHORT_PROMPT
 from labkit.labs.cache_benchmark.reused import invalidation, leak, multi_turn
 from labkit.labs.cache_benchmark.runs import times_at, tokenize
+from labkit.labs.cache_benchmark.single_passes import measure_passes, pass_by_length
 from labkit.measuring.bench import Bench
 from labkit.measuring.device import (
     forget_peak,

@@ -20,7 +20,6 @@ from labkit.labs.cache_benchmark.experiments import (
     offload,
     pass_by_length,
 )
-from labkit.labs.cache_benchmark.single_passes import predicted_crossing, rows_of_passes
 from labkit.labs.cache_benchmark.records import (
     curve,
     launch_s,
@@ -29,6 +28,7 @@ from labkit.labs.cache_benchmark.records import (
     roofline_of,
     settings_of,
 )
+from labkit.labs.cache_benchmark.single_passes import predicted_crossing, rows_of_passes
 from labkit.measuring.bench import Bench
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU

@@ -90,8 +90,8 @@ fetch_and_recompute_s = CallTable(
             of=recomputed,
             what="the seconds to recompute",
             rows=[
-                call(H100, SMALL, 5761, 54e9).gives(0.0385981174),
-                call(L40S, LARGE, 300, 7e9, 1.9).gives(0.0330942417),
+                call(H100, SMALL, 5761, 54e9).gives(0.0385981174405822),
+                call(L40S, LARGE, 300, 7e9, 1.9).gives(0.0330942416592593),
                 call(L40S, SMALL, 900, 7e9, 1.5, 2, "float32").gives(0.0853826538),
                 call(H100, LARGE, 1, 1e9, 2.0, 1).gives(0.00896118234),
             ],
