@@ -181,7 +181,11 @@ SAMPLES = [
     Sample("sina", "03_cache_benchmark", BORROWS,
            replace(FROM_A_LOOP, "tokens_found"), ("tokens_found",)),
     Sample("tilda", "03_cache_benchmark", "numbers with units, a record of her own",
-           tables_with_units, ("tiers", "speed_up")),
+           tables_with_units, ("the_fetch_is_bytes_over_the_link",
+           "room_grows_by_what_is_offloaded", "speed_up")),
     Sample("uwe", "03_cache_benchmark", "one table for all of its caches",
-           rewrite("PrefixCache", SHARES_A_TABLE), ("PrefixCache",)),
+           rewrite("PrefixCache", SHARES_A_TABLE),
+           ("another_salt_finds_nothing", "the_budget_is_used_and_never_exceeded",
+            "the_least_recently_used_block_goes", "every_kept_block_can_be_found",
+            "a_block_in_use_is_never_evicted")),
 ]  # fmt: skip

@@ -24,6 +24,14 @@ from labkit.bridge.frames import receive, send
 from labkit.bridge.wire import WireError
 
 
+def _forget_half_imported() -> None:
+    """Forget modules whose package is gone: its import was stopped, so another would find parts."""
+    modules = sys.modules
+    for name in [name for name in modules if isinstance(name, str)]:
+        if "." in name and name.rpartition(".")[0] not in modules:
+            modules.pop(name, None)
+
+
 class StudentServer:
     """Serves one student's notebook over one channel."""
 
@@ -102,6 +110,7 @@ class StudentServer:
             return {"ok": False, "outputs": []}
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            _forget_half_imported()
 
     def _take_names_of(self, exercise: str) -> None:
         """Put back what stood after the cell of an exercise; the end of all cells if it has none.

@@ -280,6 +280,27 @@ def test_the_cell_that_should_have_bound_a_name_says_why_it_did_not(run):
     assert len(session.notes) == 2
 
 
+STOPPED_IMPORT = """
+import pathlib, sys
+sys.path.insert(0, '')
+pathlib.Path('half').mkdir()
+pathlib.Path('half/part.py').write_text('value = 1')
+pathlib.Path('half/__init__.py').write_text('''
+import sys, half.part
+if not hasattr(sys, 'again'):
+    sys.again = True
+    raise KeyboardInterrupt
+value = half.part.value
+''')
+import half
+"""
+
+
+def test_a_package_whose_import_was_stopped_can_be_imported_again(run):
+    session = run(STOPPED_IMPORT, "def value():\n    import half\n    return half.value")
+    assert session.in_fork(call("value")) == 1
+
+
 def test_what_a_check_has_written_is_gone_for_the_next(run):
     source = (
         "import os\nopen('mine', 'w').close()\n"
