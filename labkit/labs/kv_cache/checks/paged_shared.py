@@ -300,7 +300,8 @@ def _life(case: PagedCase, ledger: Ledger) -> Iterator[tuple]:
     """Operations that fit: with a fork of a fork, a rewind into a shared block, and an id anew."""
     size, rng, ids = case.block_size, random.Random(case.seed + 1), range(4)
     yield from [("append", 0, size + 1), ("fork", 0, 1), ("fork", 1, 2), ("rewind", 1, 2)]
-    yield from [("append", 1, 2), ("append", 0, 1), ("free", 0), ("append", 2, 1), ("fork", 2, 0)]
+    yield from [("append", 1, 2), ("append", 0, 1), ("free", 0), ("append", 2, 1)]
+    yield from [("append", 0, 1), ("free", 0), ("fork", 2, 0)]
     yield "rewind", 1, 1  # it empties a block, and leaves a full one
     for _ in range(case.n_operations):
         alive = [one for one in ids if one in ledger.lives]

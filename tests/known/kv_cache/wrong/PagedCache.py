@@ -145,7 +145,7 @@ raise MemoryError(f"{n_needed} blocks are needed, {self.n_free_blocks} are free"
 # %% frees only the first block
 # = self.tables.pop(sequence_id) => self.tables.pop(sequence_id)[:1]
 
-# fails every_block_has_one_owner_through_a_long_life
+# fails every_block_has_one_owner_through_a_long_life a_family_of_forks_keeps_its_tokens
 
 # %% an id that is used anew starts at its old length
 # = del self.lengths[sequence_id] => pass
