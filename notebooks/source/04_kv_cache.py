@@ -170,7 +170,7 @@ kit.Table(
 # %% exercise="labkit.kv_cache:forward_cached" points=2 minutes=25 level=2
 
 # %% [markdown]
-# ## 3. Generation
+# ## 4. Generation
 #
 # *Prefill*: the whole prompt goes through the model once. *Decode*: each further step feeds one
 # token, the one that was just picked. The last new token is never fed.
@@ -209,7 +209,7 @@ for name, make_pick in (
     print(f"{name}: {n_same} of {plain.numel()} tokens are the same")
 
 # %% [markdown]
-# ## 4. Counting before timing
+# ## 5. Counting before timing
 #
 # How many tokens go through the model while it generates? This count needs no clock and no GPU.
 # It is the number that the cache changes.
@@ -228,7 +228,7 @@ kit.Table(
 )
 
 # %% [markdown]
-# ## 5. An arena
+# ## 6. An arena
 #
 # `GrowingCache` allocates a new tensor in each step and copies all cached tokens into it. If the
 # largest length is known, one allocation is enough: an *arena*, and a number that says how many
@@ -320,7 +320,7 @@ print(lab.speak(loaded, in_arena, beginning, 24))
 print(lab.speak(loaded, lab.in_quantised_arena, beginning, 24))
 
 # %% [markdown]
-# ## 6. A ring
+# ## 7. A ring
 #
 # With sliding-window attention, a query sees at most `window` tokens: itself and the `window` − 1
 # tokens before it. So the cache does not have to grow: the token at position p goes to slot p %
@@ -358,7 +358,7 @@ print(f"slots: {window}; tokens that went through them: {ring.length}")
 # it in most layers and keep all tokens in the others. A full ring cannot be rewound.
 
 # %% [markdown]
-# ## 7. Pages
+# ## 8. Pages
 #
 # A server holds many sequences, and does not know how long they will become. If each sequence had
 # an arena, every arena would need the largest length. So the server divides the memory into small
@@ -528,7 +528,7 @@ kit.Table(
 lab.store_player(ArenaCache, RingCache, PagedCache)
 
 # %% [markdown]
-# ## 8. What the cache saves, by the clock
+# ## 9. What the cache saves, by the clock
 #
 # A course asked its students to add a cache to GPT-2 XL. It gave these times for 512 tokens on one
 # L40S: without a cache 21.3 s, with a cache 10.5 s. With a short prompt the cache saves more than 200 of
