@@ -403,8 +403,8 @@ speed_up = {
 # 0.22 s, a ratio of 2.4. The floors assume peak FLOP/s and that each number moves once. Operations
 # on tensors this narrow reach less, and they write intermediate results to memory. In the
 # record `cache-cpu` I predicted 25 tokens, and passes are longer from 9.5 tokens on. A pass takes
-# 1.34 times its floor, which gives 19 tokens. The rest is the launch: one processor launches and
-# computes, so both times add up.
+# 1.34 times its floor, which gives 19 tokens. The rest is the launch: on a CPU, a launch and its
+# computation follow one another.
 #
 # *Marking (1 point):*
 #

@@ -66,7 +66,7 @@ def test_each_failed_check_says_what_it_cost_and_equal_messages_stand_once(tmp_p
         failed("tokens_processed", "d", "not written yet.", status="todo"),
     ]
     text = words(page_of(tmp_path, result("ann", score=0.0, max_score=2.5, checks=checks)))
-    parts = text[text.index("3. Generation · generate 0 of 1.5") :]
+    parts = text[text.index("4. Generation · generate 0 of 1.5") :]
     assert "✗ Claim a. −0.5 ✗ Claim b. −1" in parts
     assert parts.count("it stops") == 1
     assert "○ not written yet. −1" in parts
@@ -85,7 +85,7 @@ def test_a_crash_comes_first_and_what_is_not_judged_has_a_mark_of_its_own(tmp_pa
     step = text[text.index("What to do next") :]
     assert "generate : Claim b. On a hidden case: your code raised NameError" in step
     assert "1 more check fails, and 2 checks are not judged." in step
-    parts = text[text.index("3. Generation · generate 0 of 2") :]
+    parts = text[text.index("4. Generation · generate 0 of 2") :]
     assert parts.index("✗ Claim b.") < parts.index("✗ Claim a.") < parts.index("–")
     assert "– 2 checks are not judged: your code stopped at line 6. −1 Claim c. −0.5" in parts
     assert GATE_SENTENCE not in text
@@ -96,8 +96,8 @@ def test_passed_parts_are_folded_under_their_title(tmp_path):
     passed = CheckResult("generate", "a", 2.0, 2.0, True, "", "Claim a.")
     page = page_of(tmp_path, result("ann", score=2.0, max_score=2.0, checks=[passed]))
     [folded] = re.findall(r'<details class="box">.*?</details>', page, re.DOTALL)
-    assert words(folded) == "✓ 3. Generation · generate 2 of 2 Claim a."
-    assert "3. Generation" in titles_of(LAB).values()
+    assert words(folded) == "✓ 4. Generation · generate 2 of 2 Claim a."
+    assert "4. Generation" in titles_of(LAB).values()
     assert titles_of("my_own_assignment") == {}
 
 
