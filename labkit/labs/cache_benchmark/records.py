@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.records import Record, Row
-from labkit.measuring.roofline import ModelWork
+from labkit.measuring.roofline import ModelWork, Roofline
 
 
 def curve(record: Record, setting: str, use_cache: bool) -> tuple[list[int], list[float]]:
@@ -40,6 +40,14 @@ def launch_s(record: Record, setting: str) -> float:
     raise ValueError(f"the record has no pass over one token of the setting {setting!r}")
 
 
+def machine_and_launch(record: Record, setting: str) -> tuple[Roofline, ModelWork, float] | None:
+    """A record's machine, a setting's model and its launch time; None if one is not known."""
+    ran = [row for row in record.of("one_token_pass") if row.setting == setting and row.is_ok]
+    if not (ran and knows_machine(record)):
+        return None
+    return roofline_of(record), ModelWork.of(ran[0].model), launch_s(record, setting)
+
+
 def settings_of(record: Record) -> list[str]:
     """The settings of `cache_or_not` that the record has, in the order of measurement."""
     return list(dict.fromkeys(row.setting for row in record.of("cache_or_not")))
@@ -53,15 +61,13 @@ def predicted_curve(
     predicted_time_s(machine, work, n_prompt, n_new, use_cache, launch_s, dtype) is called with the
     measured roofline and, as the launch time, with the measured pass over one token.
     """
-    first = first_row(record, setting)
+    n_prompt, dtype = first_row(record, setting).n_input, record.provenance.dtype
     lengths, _ = curve(record, setting, use_cache)
-    launches = [row for row in record.of("one_token_pass") if row.setting == setting]
-    if not (lengths and knows_machine(record) and any(row.is_ok for row in launches)):
+    if not lengths or (found := machine_and_launch(record, setting)) is None:
         return [], []
-    machine, work = roofline_of(record), ModelWork.of(first.model)
-    launch, dtype = launch_s(record, setting), record.provenance.dtype
+    machine, work, launch = found
     predicted = [
-        predicted_time_s(machine, work, first.n_input, n_new, use_cache, launch, dtype)
+        predicted_time_s(machine, work, n_prompt, n_new, use_cache, launch, dtype)
         for n_new in lengths
     ]
     return lengths, predicted

@@ -8,14 +8,13 @@ import torch
 
 from labkit import zoo
 from labkit.cache_benchmark import leaves_launch_floor_at
-from labkit.labs.cache_benchmark.records import launch_s, passes
+from labkit.labs.cache_benchmark.records import machine_and_launch, passes
 from labkit.labs.cache_benchmark.runs import times_at
 from labkit.measuring.bench import Bench
-from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.device import rows_in_room
 from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import IsDone, Record, Row, measured
-from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
+from labkit.measuring.roofline import pass_floor
 from labkit.measuring.timing import with_time_left
 
 LONGEST = {"cuda": 8192, "cpu": 1024}  # tokens that one pass is fed
@@ -63,7 +62,7 @@ def predicted_crossing(record: Record, leaves_launch_floor_at: Callable[..., Any
 
     None if it does so nowhere, and for a record without a launch time or a roofline.
     """
-    if (found := _machine_and_launch(record)) is None:
+    if (found := machine_and_launch(record, "baseline")) is None:
         return None
     machine, work, launch = found
     return leaves_launch_floor_at(
@@ -75,7 +74,7 @@ def rows_of_passes(records: Mapping[str, Record]) -> list[list]:
     """Of each record's passes: name, tokens, and the ms of the pass, of its floor and launch."""
     rows: list[list] = []
     for name, record in records.items():
-        if (found := _machine_and_launch(record)) is None:
+        if (found := machine_and_launch(record, "baseline")) is None:
             rows.append([name, "no pass was measured", None, None, None])
             continue
         machine, work, launch = found
@@ -84,10 +83,3 @@ def rows_of_passes(records: Mapping[str, Record]) -> list[list]:
             times = (f"{1e3 * each:.2f}" for each in (time_s, floor.seconds, launch))
             rows.append([name, f"{n_tokens:g}", *times])
     return rows
-
-
-def _machine_and_launch(record: Record) -> tuple[Roofline, ModelWork, float] | None:
-    ran = [row for row in record.of("one_token_pass") if row.setting == "baseline" and row.is_ok]
-    if not (ran and knows_machine(record)):
-        return None
-    return roofline_of(record), ModelWork.of(ran[0].model), launch_s(record, "baseline")

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.models.transformer import Seen
+from labkit.models.transformer import Seen, causal_mask
 
 
 class PagedRows:
@@ -32,6 +32,5 @@ class PagedRows:
         start, end = self.length, self.length + keys.shape[2]
         if layer == len(self.layers) - 1:
             self.length = end
-        positions = torch.arange(end, device=keys.device)
-        mask = positions <= positions[start:, None]
+        mask = causal_mask(end, keys.device)[start:]
         return *(torch.stack(part) for part in zip(*gathered, strict=True)), mask

@@ -121,10 +121,10 @@ def serving_table(record: Record, dollars_per_hour: float, batches: Collection[i
     Rows of `decode_by_batch` have one context, and are told apart by the kind of step.
     batches: the sizes that are shown; all if it is empty.
     """
-    lines = []
-    has_joules = any("joules" in row.counts for row in served.decode_rows(record))
-    has_graphs = any(row.experiment == "decode_by_batch" for row in served.decode_rows(record))
-    for row in served.decode_rows(record):
+    lines, rows = [], served.decode_rows(record)
+    has_joules = any("joules" in row.counts for row in rows)
+    has_graphs = any(row.experiment == "decode_by_batch" for row in rows)
+    for row in rows:
         n_cached = int(row.counts["n_cached"])
         if batches and row.batch_size not in batches:
             continue

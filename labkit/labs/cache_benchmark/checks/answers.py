@@ -14,6 +14,7 @@ from labkit.checks.answers import (
     ask,
     choice_in,
     expect_close,
+    field_of,
     fields_of,
     finite_number_in,
     is_near,
@@ -22,6 +23,7 @@ from labkit.checks.answers import (
 )
 from labkit.checks.compare import expect_mapping, joined, show
 from labkit.checks.core import Wrong, check
+from labkit.labs.cache_benchmark.records import curve, slopes
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.models.shapes import ModelShape
 from labkit.models.sizes import kv_bytes_per_token
@@ -105,7 +107,7 @@ def the_limit_of_each_pass_is_its_longest_time(student: Student, case: AnswerCas
 def slopes_are_those_of_the_record(student: Student, case: AnswerCase) -> None:
     """Both slopes are those of the record that you name, between its two longest lengths."""
     for use_cache, key in ((True, "cached_s_per_token"), (False, "uncached_s_per_token")):
-        got = finite_number_in(fields_of(student, case, (key,))[key], key)
+        got = field_of(student, case, key)
         right = _slope(student, case, use_cache)
         slips = _slope_slips(student, case, use_cache, right).items()
         why = joined(text for text, number in slips if is_near(got, number, 0.02))
@@ -134,7 +136,7 @@ def _slope_slips(
 @_speed_up(hint="Divide uncached_s_per_token by cached_s_per_token.")
 def speed_up_is_a_ratio_of_slopes(student: Student, case: AnswerCase) -> None:
     """`ratio` is the ratio of the two slopes, not a mean of ratios over lengths."""
-    got = finite_number_in(fields_of(student, case, ("ratio",))["ratio"], "ratio")
+    got = field_of(student, case, "ratio")
     right = _slope(student, case, False) / _slope(student, case, True)
     if is_near(got, right, 0.03):
         return
@@ -175,8 +177,6 @@ def _launch_s(setting: str) -> float:
 
 def _curve(student: Student, case: AnswerCase, use_cache: bool) -> tuple[list, list]:
     """Lengths and times of the baseline in the record that the answer names."""
-    from labkit.labs.cache_benchmark.records import curve
-
     name = fields_of(student, case, ("record",))["record"]
     return curve(record_named(name, "cache-*.jsonl"), "baseline", use_cache)
 
@@ -186,8 +186,6 @@ def _slope(
 ) -> float:
     """Between two lengths, the two longest by default."""
     lengths, times_s = _curve(student, case, use_cache)
-    from labkit.labs.cache_benchmark.records import slopes
-
     (slope,) = slopes(lengths[two], times_s[two])
     return slope
 

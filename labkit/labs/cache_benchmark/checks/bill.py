@@ -3,7 +3,7 @@
 from functools import partial
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import AnswerCase, expect_close, fields_of, finite_number_in
+from labkit.checks.answers import AnswerCase, expect_close, field_of
 from labkit.checks.core import check
 from labkit.labs.cache_benchmark.traces import prompt_prices
 
@@ -28,7 +28,7 @@ def dollars_follow_from_what_is_found(student: Student, case: AnswerCase) -> Non
         "no_cache": {written: "Without caching, no token is written. All are fresh."},
     }
     for name, usd in right.items():
-        got = finite_number_in(fields_of(student, case, (name,))[name], name)
+        got = field_of(student, case, name)
         units = {
             usd * million: "Divide by a million: the prices are per million tokens.",
             usd / N_REQUESTS: "That is one request.",
@@ -44,7 +44,7 @@ def caching_pays_from_its_first_saving_use(student: Student, case: AnswerCase) -
     price = prompt_prices()[MODEL]
     uses = range(1, 1000)
     right = next(n for n in uses if price["written"] + (n - 1) * price["read"] < n * price["fresh"])
-    got = finite_number_in(fields_of(student, case, ("pays_from_use",))["pays_from_use"], "it")
+    got = field_of(student, case, "pays_from_use")
     slips = {
         right - 1: "The first use is written, at a higher price.",
         right + 1: "It pays sooner.",

@@ -12,12 +12,14 @@ from labkit.checks.answers import (
     AnswerCase,
     ask,
     expect_close,
+    field_of,
     fields_of,
     finite_number_in,
     record_named,
 )
 from labkit.checks.compare import show
 from labkit.checks.core import Wrong, check
+from labkit.labs.cache_benchmark.records import first_row, launch_s, passes
 from labkit.measuring.bounds import roofline_of
 from labkit.measuring.records import Record
 from labkit.measuring.roofline import ModelWork, pass_floor
@@ -35,15 +37,13 @@ def the_prediction_is_that_of_the_record(student: Student, case: AnswerCase) -> 
     right = _leaves_at(student, case, record, launch)
     in_eager = _leaves_at(student, case, record, 0.75e-3 * _work(record).shape.n_layers)
     slips = {in_eager: "That is for 0.75 ms per layer. Take the record's pass over one token."}
-    got, source = _number(student, case, "predicted"), "the record's roofline and launch time"
+    got, source = field_of(student, case, "predicted"), "the record's roofline and launch time"
     expect_close(case, got, right, "predicted", source, relative=0.02, slips=slips)
 
 
 @_crossing(hint="Take the first length whose pass takes more than 1.5 times the launch time.")
 def the_measured_length_is_the_first_longer_one(student: Student, case: AnswerCase) -> None:
     """`measured` is the first length of `lab.passes` above 1.5 launch times; None without one."""
-    from labkit.labs.cache_benchmark.records import passes
-
     record, launch = _record_and_launch(student, case)
     right = next((n for n, time_s in passes(record) if time_s > LONGER * launch), None)
     got = fields_of(student, case, ("measured",))["measured"]
@@ -60,15 +60,13 @@ def the_measured_length_is_the_first_longer_one(student: Student, case: AnswerCa
 @_crossing(hint="Divide the time of the longest pass by its floor. Divide the launch time by that.")
 def a_factor_on_the_floor_moves_the_prediction(student: Student, case: AnswerCase) -> None:
     """`factor` is the longest pass over its floor; `with_factor` is predicted with this factor."""
-    from labkit.labs.cache_benchmark.records import passes
-
     record, launch = _record_and_launch(student, case)
     n, time_s = passes(record)[-1]
     dtype = record.provenance.dtype
     floor_s = pass_floor(roofline_of(record), _work(record), int(n), dtype=dtype).seconds
     factor = time_s / floor_s
     slips = {1 / factor: "Divide the measured time by the floor.", time_s: "Those are seconds."}
-    got = _number(student, case, "factor")
+    got = field_of(student, case, "factor")
     source = "the longest pass of the record and its floor"
     expect_close(case, got, factor, "factor", source, relative=0.02, slips=slips)
     right = _leaves_at(student, case, record, launch / factor)
@@ -77,39 +75,29 @@ def a_factor_on_the_floor_moves_the_prediction(student: Student, case: AnswerCas
         _leaves_at(student, case, record, launch * factor): "The floor grows by the factor, so the "
         "length gets shorter.",
     }
-    got, source = _number(student, case, "with_factor"), "the launch time divided by factor"
+    got, source = field_of(student, case, "with_factor"), "the launch time divided by factor"
     expect_close(case, got, right, "with_factor", source, relative=0.05, slips=slips)
 
 
 def _record_and_launch(student: Student, case: AnswerCase) -> tuple[Record, float]:
-    from labkit.labs.cache_benchmark.records import launch_s
-
     name = fields_of(student, case, ("record",))["record"]
     record = record_named(name, "cache-*.jsonl")
     return record, launch_s(record, "baseline")
 
 
 def _work(record: Record) -> ModelWork:
-    from labkit.labs.cache_benchmark.records import first_row
-
     return ModelWork.of(first_row(record, "baseline").model)
 
 
 def _leaves_at(student: Student, case: AnswerCase, record: Record, launch: float) -> Any:
-    from labkit.labs.cache_benchmark.records import first_row
-
-    functions, name = case.right or student, first_row(record, "baseline").model
+    functions, dtype = case.right or student, record.provenance.dtype
     machine: Any = roofline_of(record)
-    dtype = record.provenance.dtype
-    work: Any = ModelWork.of(name)
+    work: Any = _work(record)
     if not case.right:
+        name = first_row(record, "baseline").model
         machine = hold(student.Roofline, machine.name, machine.bandwidth, dict(machine.peaks))
         work = hold(student.ModelWork.of, name)
     return ask(functions, "leaves_launch_floor_at", machine, work, launch, N_CONTEXT, dtype)
-
-
-def _number(student: Student, case: AnswerCase, name: str) -> float:
-    return finite_number_in(fields_of(student, case, (name,))[name], name)
 
 
 OPEN_CASES = {"crossing": [AnswerCase("crossing")]}

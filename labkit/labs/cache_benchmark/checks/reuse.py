@@ -10,8 +10,7 @@ from labkit.bridge.student import Student
 from labkit.checks.answers import (
     AnswerCase,
     expect_close,
-    fields_of,
-    finite_number_in,
+    field_of,
     record_named,
 )
 from labkit.checks.core import check
@@ -46,7 +45,7 @@ def the_fetch_is_bytes_over_the_link(student: Student, case: AnswerCase) -> None
     """`kv_MB` is the cache of the whole prompt, and `fetch_ms` its time over the link."""
     n_bytes = _prompt_bytes()
     n_layers = ModelShape.of(TIER_MODEL).n_layers
-    got = _number(student, case, "kv_MB")
+    got = field_of(student, case, "kv_MB")
     slips = {
         n_bytes: "Those are bytes. Give MB (10**6 bytes).",
         n_bytes / 2**20: "Those are MiB. Give MB (10**6 bytes).",
@@ -56,7 +55,7 @@ def the_fetch_is_bytes_over_the_link(student: Student, case: AnswerCase) -> None
     }
     source = f"{N_PROMPT:,} tokens of the 3B model"
     expect_close(case, got, n_bytes / 1e6, "kv_MB", source, relative=0.005, slips=slips)
-    got, right = _number(student, case, "fetch_ms"), 1e3 * n_bytes / LINK_BANDWIDTH
+    got, right = field_of(student, case, "fetch_ms"), 1e3 * n_bytes / LINK_BANDWIDTH
     slips = {right / 1e3: "Give milliseconds, not seconds."}
     source = "kv_MB over 54 GB/s"
     expect_close(case, got, right, "fetch_ms", source, relative=0.01, slips=slips)
@@ -67,7 +66,7 @@ def at_break_even_both_take_as_long(student: Student, case: AnswerCase) -> None:
     """At `break_even_GB_per_s`, to fetch takes as long as the recorded prefill."""
     prefill_s = _recorded_prefill_s()
     right = _prompt_bytes() / prefill_s / 1e9
-    got = _number(student, case, "break_even_GB_per_s")
+    got = field_of(student, case, "break_even_GB_per_s")
     slips = {
         1e9 * right: "Those are bytes per second. Give GB/s.",
         1e3 * right: "Those are MB/s. Give GB/s.",
@@ -88,12 +87,8 @@ def room_grows_by_what_is_offloaded(student: Student, case: AnswerCase) -> None:
         2 * right: "Both a key and a value are stored.",
         right * 2**30 / 1e9: "1 GB is 10**9 bytes.",
     }
-    got, source = _number(student, case, "tokens_for_4_GB"), "4 GB and the bytes of one token"
+    got, source = field_of(student, case, "tokens_for_4_GB"), "4 GB and the bytes of one token"
     expect_close(case, got, right, "tokens_for_4_GB", source, relative=0.005, slips=slips)
-
-
-def _number(student: Student, case: AnswerCase, name: str) -> float:
-    return finite_number_in(fields_of(student, case, (name,))[name], name)
 
 
 def _prompt_bytes() -> int:
@@ -121,7 +116,7 @@ def _blocks(tokens: list[int]) -> list[list[int]]:
 
 
 def _expect_hit(student: Student, case: AnswerCase, edit: str) -> None:
-    got = finite_number_in(fields_of(student, case, (edit,))[edit], edit)
+    got = field_of(student, case, edit)
     tokens, cached = _edited_tokens()[edit], _edited_tokens()["same"]
     pairs = zip(_blocks(tokens), _blocks(cached), strict=False)
     n_equal = next((i for i, (one, other) in enumerate(pairs) if one != other), len(tokens))
