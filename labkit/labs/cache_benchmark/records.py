@@ -34,18 +34,23 @@ def launch_s(record: Record, setting: str) -> float:
 
     Raises: ValueError for a setting that the record does not have.
     """
-    for row in record.of("one_token_pass"):
-        if row.setting == setting and row.time_s is not None:
-            return row.time_s
-    raise ValueError(f"the record has no pass over one token of the setting {setting!r}")
+    if (row := _one_token_row(record, setting)) is None:
+        raise ValueError(f"the record has no pass over one token of the setting {setting!r}")
+    return row.time_s
+
+
+def _one_token_row(record: Record, setting: str) -> Row | None:
+    rows = [*record.of("one_token_pass"), *record.of("pass_by_length")]
+    ran = (row for row in rows if row.setting == setting and row.n_input == 1 and row.is_ok)
+    return next(ran, None)
 
 
 def machine_and_launch(record: Record, setting: str) -> tuple[Roofline, ModelWork, float] | None:
     """A record's machine, a setting's model and its launch time; None if one is not known."""
-    ran = [row for row in record.of("one_token_pass") if row.setting == setting and row.is_ok]
-    if not (ran and knows_machine(record)):
+    row = _one_token_row(record, setting)
+    if row is None or not knows_machine(record):
         return None
-    return roofline_of(record), ModelWork.of(ran[0].model), launch_s(record, setting)
+    return roofline_of(record), ModelWork.of(row.model), launch_s(record, setting)
 
 
 def settings_of(record: Record) -> list[str]:
@@ -82,8 +87,8 @@ def passes(record: Record) -> list[tuple[float, float]]:
     """
     rows = [row for row in record.of("pass_by_length") if row.time_s is not None]
     if rows:
-        longer = sorted((row.n_input, row.time_s) for row in rows)
-        return [(1, launch_s(record, "baseline")), *longer]
+        measured = {1: launch_s(record, "baseline")} | {row.n_input: row.time_s for row in rows}
+        return sorted(measured.items())
     lengths, times_s = curve(record, "baseline", False)
     n_prompt = first_row(record, "baseline").n_input
     means = [n_prompt + (n + n_long - 1) / 2 for n, n_long in pairwise(lengths)]

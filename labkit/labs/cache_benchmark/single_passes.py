@@ -27,13 +27,12 @@ def pass_by_length(
     longest: int | None = None,
     is_done: IsDone = lambda key: False,
 ) -> Iterator[Row]:
-    """A pass without a cache over 2, 4, 8, ... tokens of the baseline's model, and over `also`.
+    """A pass without a cache over 1, 2, 4, ... tokens of the baseline's model, and over `also`.
 
-    Each is measured as often as the profile repeats, three times over: it is short. `cache_or_not`
-    has the pass over one token.
+    Each is measured as often as the profile repeats, three times over: it is short.
     """
     longest = longest or LONGEST[profile.device]
-    lengths = {2**i for i in range(1, longest.bit_length())} | {n for n in also if n > 1}
+    lengths = {2**i for i in range(longest.bit_length())} | set(also)
     words = {"outcome": "-", "setting": "baseline"}
     row = Row("pass_by_length", profile.roles["cache-baseline"], 1, 1, 1, False, **words)
     rows = [replace(row, n_input=n) for n in sorted(lengths)]
@@ -53,8 +52,9 @@ def pass_by_length(
 
 def measure_passes(bench: Bench) -> None:
     """The rows for a record, at the predicted length too if it has a roofline."""
-    expected = predicted_crossing(bench.recorder.record(), leaves_launch_floor_at)
-    bench.fill(pass_by_length, also=[expected] if expected else [])
+    bench.fill(pass_by_length)
+    if expected := predicted_crossing(bench.recorder.record(), leaves_launch_floor_at):
+        bench.fill(pass_by_length, also=[expected])
 
 
 def predicted_crossing(record: Record, leaves_launch_floor_at: Callable[..., Any]) -> int | None:
