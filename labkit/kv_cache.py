@@ -271,7 +271,7 @@ class PagedCache:
         self.tables: dict[int, list[int]] = {}
         self.lengths: dict[int, int] = {}
         self.free_blocks = list(range(n_blocks))
-        self.n_users = [0] * n_blocks
+        self.n_references = [0] * n_blocks
         self.named: dict[Hashable, int] = {}
 
     @property
@@ -295,7 +295,7 @@ class PagedCache:
         table = list(self.tables.get(sequence_id, []))
         n_missing = -(-end // block_size) - len(table)
         writes_last = start % block_size > 0
-        n_copies = int(writes_last and self.n_users[table[-1]] > 1)
+        n_copies = int(writes_last and self.n_references[table[-1]] > 1)
         if (n_needed := n_missing + n_copies) > self.n_free_blocks:
             raise MemoryError(f"{n_needed} blocks are needed, {self.n_free_blocks} are free")
         if n_copies:
@@ -313,13 +313,13 @@ class PagedCache:
 
     def _take(self) -> int:
         block = self.free_blocks.pop()
-        self.n_users[block] = 1
+        self.n_references[block] = 1
         return block
 
     def _leave(self, blocks: Sequence[int]) -> None:
         for block in blocks:
-            self.n_users[block] -= 1
-            if self.n_users[block] == 0:
+            self.n_references[block] -= 1
+            if self.n_references[block] == 0:
                 self._forget_name(block)
                 self.free_blocks.append(block)
 
@@ -372,7 +372,7 @@ class PagedCache:
         if new_id in self.tables:
             raise ValueError(f"there is a sequence {new_id} already")
         for block in table:
-            self.n_users[block] += 1
+            self.n_references[block] += 1
         self.tables[new_id], self.lengths[new_id] = list(table), length
 
     def name_blocks(self, sequence_id: int, hashes: Sequence[Hashable]) -> None:

@@ -264,21 +264,28 @@ print(f"{same.sum()} of {same.numel()} tokens are those of the uncached run")
 # %% [markdown]
 # ### A trained model speaks through your arena
 #
-# The small trained model of the kit also has rotary positions. Here its keys and values go through
-# your `ArenaCache`. Then three classic bugs are built in, one at a time. None of them raises an
+# The small trained model of the kit also has rotary positions. `lab.QwenParts` gives it the parts
+# that your `forward_cached` calls. So it runs through your own functions, and its keys and values go
+# into your `ArenaCache`. Then three classic bugs are built in, one at a time. None of them raises an
 # error. You only see the text.
 
 # %% experiment="speech"
 loaded = kit.zoo.load("tiny-target", profile="cpu")
-
-
-def in_arena(sizes, n_tokens, device):
-    return ArenaCache(*sizes, n_tokens, device=device)
-
-
+speaker = lab.QwenParts(loaded.model)
 beginning = "Once upon a time,"
+first = loaded.tokenizer(beginning, return_tensors="pt").input_ids
+room = first.shape[1] + 24
+
+
+def said(store):
+    tokens = generate(
+        lambda fed: forward_cached(speaker, fed, store, rotate), first, 24
+    )
+    return loaded.tokenizer.decode(tokens[0, first.shape[1] :])
+
+
 rows = [
-    [what, lab.speak(loaded, in_arena, beginning, 24, bug)]
+    [what, said(lab.WithBug(ArenaCache(*speaker.sizes, room), bug))]
     for bug, what in lab.BUGS.items()
 ]
 kit.Table(["what is wrong", f"the text after {beginning!r}"], rows)
@@ -294,7 +301,8 @@ kit.Table(["what is wrong", f"the text after {beginning!r}"], rows)
 #
 # The tokens of a cache can be stored as whole numbers from −127 to 127. Each needs one byte. A
 # *scale* says what one step is worth. Here each token has a scale of 4 bytes in each head, for its
-# key and for its value. Three questions: how large is the error, how many tokens more fit into the
+# key and for its value. `lab.QuantisedArena` keeps both in arenas of yours: one holds the numbers,
+# a second one the scales. Three questions: how large is the error, how many tokens more fit into the
 # same memory, and does the model still say the same?
 #
 # Some heads have much larger keys than others. The table also shows the error of the other heads
@@ -316,8 +324,8 @@ print(
     f"bytes per token and layer: {n_bytes[0]:,} with 16 bits, {n_bytes[1]:,} with 8"
 )
 print(f"so {n_bytes[0] / n_bytes[1]:.2f} times as many tokens fit")
-print(lab.speak(loaded, in_arena, beginning, 24))
-print(lab.speak(loaded, lab.in_quantised_arena, beginning, 24))
+print(said(ArenaCache(*speaker.sizes, room)))
+print(said(lab.QuantisedArena(ArenaCache, *speaker.sizes, room)))
 
 # %% [markdown]
 # ## 7. A ring

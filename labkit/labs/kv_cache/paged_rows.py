@@ -18,7 +18,12 @@ class PagedRows:
     def __init__(self, layers: Sequence[Any]) -> None:
         """layers: a `PagedCache` for each layer of the model."""
         self.layers = list(layers)
-        self.length = 0
+        self.n_tokens = [0 for _ in self.layers]
+
+    @property
+    def length(self) -> int:
+        """Tokens of the past passes: those that all layers have."""
+        return self.n_tokens[-1]
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
         """Write a layer's new tokens (B Hkv T D) into pages; returns keys, values and the mask.
@@ -29,8 +34,7 @@ class PagedRows:
         for row, new in enumerate(zip(keys, values, strict=True)):
             pages.append(row, *new)
             gathered.append(pages.gather(row))
-        start, end = self.length, self.length + keys.shape[2]
-        if layer == len(self.layers) - 1:
-            self.length = end
-        mask = causal_mask(end, keys.device)[start:]
+        n_new = keys.shape[2]
+        self.n_tokens[layer] += n_new
+        mask = causal_mask(self.n_tokens[layer], keys.device)[-n_new:]
         return *(torch.stack(part) for part in zip(*gathered, strict=True)), mask

@@ -1,12 +1,12 @@
 """An arena of 8-bit numbers: each key and value has one scale per head and token."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from labkit.models.transformer import Seen, causal_mask
+from labkit.models.transformer import Seen
 
 LARGEST = 127  # of an int8, so that 0 stays 0 and both signs are alike
 
@@ -21,13 +21,14 @@ def quantise(x: Tensor, axes: tuple[int, ...] = (-1,)) -> tuple[Tensor, Tensor]:
 
 
 class QuantisedArena:
-    """As `ArenaCache` without rewind, with int8 and a float32 scale for each head and token.
+    """Two arenas as one store: int8 numbers, and a float32 scale for each head and token.
 
     `append` returns all tokens as floats again: a copy, which a kernel would not need.
     """
 
     def __init__(
         self,
+        make_arena: Callable[..., Any],
         n_layers: int,
         batch: int,
         n_kv_heads: int,
@@ -35,28 +36,23 @@ class QuantisedArena:
         capacity: int,
         device: torch.device | str = "cpu",
     ) -> None:
-        shape = (2, n_layers, batch, n_kv_heads, capacity, head_dim)
-        self.numbers = torch.zeros(shape, dtype=torch.int8, device=device)
-        self.scales = torch.zeros((*shape[:-1], 1), device=device)
-        self.length = 0
+        """make_arena: `ArenaCache`. Numbers and scales each get one."""
+        sizes = (n_layers, batch, n_kv_heads)
+        self.numbers = make_arena(*sizes, head_dim, capacity, dtype=torch.int8, device=device)
+        self.scales = make_arena(*sizes, 1, capacity, device=device)
+
+    @property
+    def length(self) -> int:
+        """How many tokens every layer holds."""
+        return self.numbers.length
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
         """Write a layer's new tokens (B Hkv T D); return all, about as they were, and the mask."""
-        start, end = self.length, self.length + keys.shape[2]
-        for i, new in enumerate((keys, values)):
-            place = (i, layer, slice(None), slice(None), slice(start, end))
-            self.numbers[place], self.scales[place] = quantise(new)
-        if layer == self.numbers.shape[1] - 1:
-            self.length = end
-        keys, values = self.numbers[:, layer, :, :, :end] * self.scales[:, layer, :, :, :end]
-        return keys, values, causal_mask(end, keys.device)[start:]
-
-
-def in_quantised_arena(
-    sizes: Sequence[int], n_tokens: int, device: torch.device | str
-) -> QuantisedArena:
-    """A quantised arena for `n_tokens` tokens. sizes: layers, batch, KV heads, head_dim."""
-    return QuantisedArena(*sizes, n_tokens, device=device)
+        new = zip(quantise(keys), quantise(values), strict=True)  # numbers, then scales
+        arenas = (self.numbers, self.scales)
+        stored = [arena.append(layer, *pair) for arena, pair in zip(arenas, new, strict=True)]
+        (keys, values, mask), (key_scales, value_scales, _) = stored
+        return keys * key_scales, values * value_scales, mask
 
 
 def quantisation_errors(make: Callable[[], Tensor]) -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""The kit's trained model speaks through a student's store, also with three classic bugs."""
+"""The kit's trained model in the parts that `forward_cached` calls, and three classic bugs."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from labkit.models.transformer import Seen, causal_mask, masked_attention
+from labkit.models.transformer import Seen, causal_mask
 
 BUGS = {
     "": "no bug",
@@ -16,53 +16,71 @@ BUGS = {
 }
 
 
-@torch.inference_mode()
-def speak(loaded: Any, make_store: Callable[..., Any], text: str, n_new: int, bug: str = "") -> str:
-    """The most likely n_new tokens after a text, with keys and values in a store; bug: of `BUGS`.
+class QwenParts:
+    """A Qwen3 model as `Transformer` offers itself: `embed`, `blocks`, `unembed`.
 
-    loaded: a Qwen3 model of `labkit.zoo` with a tokenizer. `make_store(sizes, n_tokens, device)`
-    makes a store with `append` and `length` for at most n_tokens tokens; sizes: (layers, batch, KV
-    heads, head_dim).
+    blocks: a layer each, with `project(x)` and `merge(x, attended)`. sizes: (layers, batch of 1, KV
+    heads, head_dim), as the stores take them. Keys and queries are not rotated yet.
     """
-    config, device = loaded.model.config, loaded.model.device
-    sizes = (config.num_hidden_layers, 1, config.num_key_value_heads, config.head_dim)
-    fed = loaded.tokenizer(text, return_tensors="pt").input_ids.to(device)
-    store, made = make_store(sizes, fed.shape[1] + n_new, device), []
-    for _ in range(n_new):
-        fed = _step(loaded.model, fed, store, bug)[:, -1:].argmax(dim=-1)
-        made.append(int(fed))
-    return loaded.tokenizer.decode(made)
+
+    def __init__(self, model: Any) -> None:
+        config = model.config
+        self.model, self.decoder = model, model.base_model
+        self.blocks: Sequence[_Block] = [_Block(layer) for layer in self.decoder.layers]
+        self.sizes = (config.num_hidden_layers, 1, config.num_key_value_heads, config.head_dim)
+
+    @torch.no_grad()
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Hidden states (B Q d_model) of tokens (B Q)."""
+        return self.decoder.embed_tokens(tokens)
+
+    @torch.no_grad()
+    def unembed(self, x: Tensor) -> Tensor:
+        """Logits (B Q V) of hidden states (B Q d_model)."""
+        return self.model.get_output_embeddings()(self.decoder.norm(x))
 
 
-def _step(model: Any, tokens: Tensor, store: Any, bug: str) -> Tensor:
-    """The logits (1 T V) of new tokens (1 T): as `forward_cached`, with the parts of Qwen3."""
-    decoder, start = model.base_model, 0 if bug == "offset" else store.length
-    positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
-    x, before = decoder.embed_tokens(tokens), None
-    cos, sin = (part[:, None] for part in decoder.rotary_emb(x, positions[None]))
+class _Block:
+    """A layer of Qwen3, which normalises each head of queries and keys."""
 
-    def rotated(heads: Tensor) -> Tensor:
-        a, b = heads.chunk(2, dim=-1)
-        return heads * cos + torch.cat([-b, a], dim=-1) * sin
+    def __init__(self, layer: Any) -> None:
+        self.layer, self.attention = layer, layer.self_attn
 
-    for i, layer in enumerate(decoder.layers):
-        part, normed = layer.self_attn, layer.input_layernorm(x)
+    @torch.no_grad()
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries (B H Q D), and keys and values (B Hkv Q D), of hidden states (B Q d_model)."""
+        part, normed = self.attention, self.layer.input_layernorm(x)
         queries, keys, values = (
             project(normed).unflatten(-1, (-1, part.head_dim)).transpose(1, 2)
             for project in (part.q_proj, part.k_proj, part.v_proj)
         )
-        queries, keys = part.q_norm(queries), part.k_norm(keys)
-        own = store.append(i, rotated(keys), values)
-        seen = before if bug == "layer" and before is not None else own
-        attended = masked_attention(rotated(queries), *_with_bug(seen, bug))
-        x = x + part.o_proj(attended.transpose(1, 2).flatten(2))
-        x, before = x + layer.mlp(layer.post_attention_layernorm(x)), own
-    return model.get_output_embeddings()(decoder.norm(x))
+        return part.q_norm(queries), part.k_norm(keys), values
+
+    @torch.no_grad()
+    def merge(self, x: Tensor, attended: Tensor) -> Tensor:
+        """The hidden states after what was attended (B H Q D) and after the MLP."""
+        x = x + self.attention.o_proj(attended.transpose(1, 2).flatten(2))
+        return x + self.layer.mlp(self.layer.post_attention_layernorm(x))
 
 
-def _with_bug(seen: Seen, bug: str) -> Seen:
-    """What `append` returned; with the bug "rows", the mask has the first rows."""
-    keys, values, mask = seen
-    if bug == "rows":
-        mask = causal_mask(keys.shape[2], keys.device)[: len(mask)]
-    return keys, values, mask
+class WithBug:
+    """A store whose user makes one of the mistakes in `BUGS`."""
+
+    def __init__(self, store: Any, bug: str) -> None:
+        self.store, self.bug = store, bug
+        self.before: Seen | None = None
+
+    @property
+    def length(self) -> int:
+        """The position of the next token, as the model takes it."""
+        return 0 if self.bug == "offset" else self.store.length
+
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
+        """As the store's own; what comes back has the bug."""
+        own = self.store.append(layer, keys, values)
+        seen = self.before if self.bug == "layer" and layer else own
+        self.before = own
+        if self.bug == "rows":
+            keys, values, mask = own
+            seen = keys, values, causal_mask(keys.shape[2], keys.device)[: len(mask)]
+        return seen

@@ -285,7 +285,7 @@ def test_sequences_that_share_blocks_keep_their_tokens_and_no_block_is_lost(life
             assert ({i: cache.block_table(i) for i in held}, cache.n_free_blocks) == before
         users = owned_blocks(cache)
         assert len(set(users)) == 8 - cache.n_free_blocks
-        assert cache.n_users == [users.count(block) for block in range(8)]
+        assert cache.n_references == [users.count(block) for block in range(8)]
         for sequence_id, tokens in held.items():
             assert torch.equal(torch.stack(cache.gather(sequence_id)), tokens)
 

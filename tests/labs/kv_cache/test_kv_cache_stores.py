@@ -6,13 +6,20 @@ import pytest
 import torch
 
 from labkit import zoo
-from labkit.kv_cache import ArenaCache, PagedCache, RingCache
+from labkit.kv_cache import (
+    ArenaCache,
+    PagedCache,
+    RingCache,
+    forward_cached,
+    generate,
+    rotate,
+)
 from labkit.labs.kv_cache import experiments
 from labkit.labs.kv_cache.experiments import LENGTHS
 from labkit.labs.kv_cache.one_kernel import ONE_KERNEL
 from labkit.labs.kv_cache.paged_rows import PagedRows
-from labkit.labs.kv_cache.quantised import in_quantised_arena
-from labkit.labs.kv_cache.speech import BUGS, speak
+from labkit.labs.kv_cache.quantised import QuantisedArena
+from labkit.labs.kv_cache.speech import BUGS, QwenParts, WithBug
 from labkit.labs.kv_cache.stores import BLOCK_SIZES, ways_of
 from labkit.measuring.profiles import PROFILES
 from labkit.measuring.records import recorded_results
@@ -46,19 +53,21 @@ def test_the_text_says_what_the_record_of_a_card_has():
     assert times["pages of 16, walked", 65_536] == pytest.approx(0.7, abs=0.05)
 
 
-def in_arena(sizes, n_tokens, device):
-    return ArenaCache(*sizes, n_tokens, device=device)
+def in_arena(*sizes):
+    return ArenaCache(*sizes)
 
 
-def in_ring(sizes, n_tokens, device):
-    return RingCache(*sizes, n_tokens, device=device)
+def in_ring(*sizes):
+    return RingCache(*sizes)
 
 
-def in_pages(sizes, n_tokens, device):
-    n_layers, batch, *shape = sizes
-    return PagedRows(
-        PagedCache(batch * -(-n_tokens // 4), 4, *shape, device=device) for _ in range(n_layers)
-    )
+def in_pages(n_layers, batch, n_kv_heads, head_dim, n_tokens):
+    pages = (batch * -(-n_tokens // 4), 4, n_kv_heads, head_dim)
+    return PagedRows(PagedCache(*pages) for _ in range(n_layers))
+
+
+def in_8_bits(*sizes):
+    return QuantisedArena(ArenaCache, *sizes)
 
 
 TEXT = "Once upon a time,"
@@ -69,22 +78,35 @@ def loaded():
     return zoo.load("tiny-target", profile="cpu")
 
 
-@pytest.mark.parametrize("make_store", [in_arena, in_ring, in_pages, in_quantised_arena])
-def test_a_trained_model_speaks_through_each_store_as_with_its_own_cache(loaded, make_store):
+@pytest.fixture(scope="module")
+def speak(loaded):
+    """speak(make_store, n_new, bug): the text after TEXT, through the lab's own functions."""
+    parts, tokens = QwenParts(loaded.model), loaded.tokenizer(TEXT, return_tensors="pt").input_ids
+
+    def speak(make_store, n_new, bug=""):
+        store = WithBug(make_store(*parts.sizes, tokens.shape[1] + n_new), bug)
+        after = generate(lambda fed: forward_cached(parts, fed, store, rotate), tokens, n_new)
+        return loaded.tokenizer.decode(after[0, tokens.shape[1] :])
+
+    return speak
+
+
+@pytest.mark.parametrize("make_store", [in_arena, in_ring, in_pages, in_8_bits])
+def test_a_trained_model_speaks_through_each_store_as_with_its_own_cache(loaded, speak, make_store):
     tokens = loaded.tokenizer(TEXT, return_tensors="pt").input_ids
     own = loaded.model.generate(tokens, max_new_tokens=12, do_sample=False)[0, tokens.shape[1] :]
-    assert speak(loaded, make_store, TEXT, 12) == loaded.tokenizer.decode(own)
+    assert speak(make_store, 12) == loaded.tokenizer.decode(own)
 
 
-def test_each_bug_changes_the_text(loaded):
-    said = {bug: speak(loaded, in_arena, TEXT, 12, bug) for bug in BUGS}
+def test_each_bug_changes_the_text(speak):
+    said = {bug: speak(in_arena, 12, bug) for bug in BUGS}
     assert len(set(said.values())) == len(BUGS)
 
 
-def test_a_ring_that_is_too_short_for_the_text_changes_what_is_said(loaded):
-    texts = {speak(loaded, make, TEXT, 24) for make in (in_arena, short_ring)}
+def test_a_ring_that_is_too_short_for_the_text_changes_what_is_said(speak):
+    texts = {speak(make, 24) for make in (in_arena, short_ring)}
     assert len(texts) == 2
 
 
-def short_ring(sizes, n_tokens, device):
-    return in_ring(sizes, 3, device)
+def short_ring(n_layers, batch, n_kv_heads, head_dim, n_tokens):
+    return RingCache(n_layers, batch, n_kv_heads, head_dim, 3)

@@ -78,7 +78,12 @@ class Store:
     def __init__(self, case: StepCase) -> None:
         shape = (case.n_layers, 2, case.batch, case.n_kv_heads, case.n_before, HEAD_DIM)
         self.layers = [tuple(layer) for layer in random_tokens(case.seed + 2, *shape)]
-        self.length, self.is_plain = case.n_before, case.is_plain
+        self.is_plain = case.is_plain
+
+    @property
+    def length(self) -> int:
+        """Tokens before this pass, until its last layer has appended."""
+        return self.layers[-1][0].shape[2]
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> Seen:
         """The tokens that the layer holds now, and the mask."""
@@ -89,8 +94,6 @@ class Store:
         self.layers[layer] = tuple(joined)
         positions = torch.arange(joined[0].shape[2])
         distance = positions[-keys.shape[2] :, None] - positions
-        if layer == len(self.layers) - 1:
-            self.length = len(positions)
         if self.is_plain:
             return *joined, distance >= 0
         parts = (torch.cat((each, each[:, :, :1] * 0 + FREE), dim=2).flip(2) for each in joined)
@@ -99,8 +102,8 @@ class Store:
 
     def rewind(self, n_tokens: int) -> None:
         """Forget the last tokens of all layers."""
-        self.length -= n_tokens
-        self.layers = [tuple(each[:, :, : self.length] for each in pair) for pair in self.layers]
+        end = self.length - n_tokens
+        self.layers = [tuple(each[:, :, :end] for each in pair) for pair in self.layers]
 
 
 @dataclass

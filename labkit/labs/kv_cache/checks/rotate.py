@@ -175,15 +175,14 @@ def _angles(positions: Tensor, rates: Tensor) -> Tensor:
 
 
 def _rates(x: Tensor, base: float) -> Tensor:
-    half = x.shape[-1] // 2
-    return base ** (-torch.arange(half) / half)
+    steps = torch.arange(0, x.shape[-1], 2)
+    return base ** (-steps / x.shape[-1])
 
 
 def _turn(x: Tensor, angles: Tensor) -> Tensor:
     """The pairs of both halves of x turned by angles (Q D/2)."""
-    a, b = x.chunk(2, dim=-1)
-    cos, sin = angles.cos(), angles.sin()
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    pairs = torch.complex(*x.chunk(2, dim=-1)) * torch.exp(1j * angles)
+    return torch.cat([pairs.real, pairs.imag], dim=-1)
 
 
 def _by_rates(rates: Callable[[int], Tensor]) -> Callable[..., Tensor]:

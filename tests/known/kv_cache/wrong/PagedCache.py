@@ -172,12 +172,12 @@ self.values = self.values.clone()
 #   a_family_of_forks_keeps_its_tokens
 
 # %% copy on write forgotten
-# = int(writes_last and self.n_users[table[-1]] > 1) => 0
+# = int(writes_last and self.n_references[table[-1]] > 1) => 0
 
 # fails a_copy_needs_a_free_block a_family_of_forks_keeps_its_tokens
 
 # %% the fork copies, the parent writes into the shared block
-# = self.n_users[table[-1]] > 1) => self.n_users[table[-1]] > 1 and sequence_id != min(self.tables))
+# = self.n_references[table[-1]] > 1) => self.n_references[table[-1]] > 1 and sequence_id != min(self.tables))
 
 # fails a_write_into_a_shared_block_is_made_in_a_copy a_family_of_forks_keeps_its_tokens
 
@@ -197,11 +197,11 @@ self.keys[table[-1]] = self.keys[shared]
 #   a_name_ends_with_the_tokens_it_stands_for a_family_of_forks_keeps_its_tokens
 
 # %% a block that was shared once is copied for ever
-# - self.n_users[block] += 1
-self.n_users[block] += 1000
+# - self.n_references[block] += 1
+self.n_references[block] += 1000
 
 # %% frees blocks that another sequence has
-# = if self.n_users[block] == 0: => if True:
+# = if self.n_references[block] == 0: => if True:
 
 # fails a_copy_needs_a_free_block
 
@@ -214,7 +214,7 @@ self.n_users[block] += 1000
 # %% the count is not lowered when a sequence is freed
 # - self._leave(self.tables.pop(sequence_id))
 table = self.tables.pop(sequence_id)
-self._leave([block for block in table if self.n_users[block] == 1])
+self._leave([block for block in table if self.n_references[block] == 1])
 
 # fails a_fork_has_the_tokens_and_takes_no_block a_write_into_a_shared_block_is_made_in_a_copy
 #   a_copy_needs_a_free_block a_family_of_forks_keeps_its_tokens
@@ -241,9 +241,9 @@ raise KeyError(sequence_id)
 # - if new_id in self.tables:
 # -     raise ValueError(f"there is a sequence {new_id} already")
 # - for block in table:
-# -     self.n_users[block] += 1
+# -     self.n_references[block] += 1
 for block in table:
-    self.n_users[block] += 1
+    self.n_references[block] += 1
 if new_id in self.tables:
     raise ValueError(f"there is a sequence {new_id} already")
 
@@ -264,10 +264,10 @@ table = [self.named[name] for name in hashes if name in self.named]
 # fails a_name_ends_with_the_tokens_it_stands_for
 
 # %% a free block keeps its name
-# - if self.n_users[block] == 0:
+# - if self.n_references[block] == 0:
 # -     self._forget_name(block)
 # -     self.free_blocks.append(block)
-if self.n_users[block] == 0:
+if self.n_references[block] == 0:
     self.free_blocks.append(block)
 
 # %% a block that is written again keeps its name
