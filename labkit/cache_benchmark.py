@@ -174,11 +174,11 @@ class PrefixCache:
         """End a request, and keep the full blocks of its tokens, in order.
 
         tokens: the prompt and the new tokens. All blocks of these tokens that
-        are kept now count as used. If there is no room for a block, evict the
+        are kept after the call count as used. If there is no room for a block, evict the
         least recently used block. Never evict a block that is in use, or a
         block of these tokens. If no other block is left, keep no more blocks
-        of these tokens. Of blocks that the same call used, evict the last
-        first: without its beginning, a block cannot be found.
+        of these tokens. Of blocks that one call used, a later call evicts the
+        last one first: without its beginning, a block cannot be found.
         Raises: ValueError if no request with this id is running.
         """
         if request_id not in self.running:
@@ -196,7 +196,7 @@ class PrefixCache:
             self.users[block_hash] = self.users.pop(block_hash)
 
     def _has_room(self, own: set) -> bool:
-        """Whether one more block fits, if need be after the eviction of one."""
+        """Whether there is room for one more block; evicts one if it must."""
         if self.n_kept < self.n_blocks:
             return True
         evicted = next((one for one, n in self.users.items() if not n and one not in own), None)
@@ -217,8 +217,8 @@ def fetch_and_recompute_s(
     """Seconds to fetch the KV cache of a prompt, and seconds to recompute it.
 
     To fetch: the keys and values of n_tokens tokens, in all layers, come over
-    a link with link_bandwidth bytes per second. `kv_bytes_per_token` counts
-    the bytes of one token, for `work.shape` and width bytes per number. To
+    a link with link_bandwidth bytes per second. The bytes of one token are
+    `kv_bytes_per_token(work.shape, width)`: width bytes per number. To
     recompute: one pass is fed n_tokens. It takes factor times its floor
     (`pass_floor`, its field `seconds`, for the given dtype).
     Raises: ValueError if n_tokens is below 1, or link_bandwidth is not above

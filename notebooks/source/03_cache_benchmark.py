@@ -131,8 +131,8 @@ kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # ### Question: four settings, before we measure
 #
 # Take an H100 (`Roofline.of("H100-SXM")`), bfloat16, and a launch time of 0.75 ms per layer.
-# Multiply it by the layers of each model. With `work = ModelWork.of("meta-llama/Llama-3.1-8B")`,
-# they are `work.shape.n_layers`.
+# Multiply this time by the number of layers of each model, which is `work.shape.n_layers` for
+# `work = ModelWork.of("meta-llama/Llama-3.1-8B")`.
 #
 # * `"kv_bytes_per_token"`: the bytes that one token adds to the KV cache, as
 #   `kit.kv_bytes_per_token(work.shape)` counts them;
@@ -143,7 +143,7 @@ kit.Table(["model", *headings], rows, "512 new tokens after a prompt of 8")
 # * `"uncached_pass"`: the limit of a pass without a cache over the same length (512 tokens are
 #   fed).
 #
-# A limit is `"launch"`, `"memory"` or `"compute"`.
+# A limit is the longest of three times: `"launch"`, `"memory"` (moving) or `"compute"`.
 #
 # The three values of `"leaves_launch_floor_at"` are predictions. Section 4 confronts such a
 # prediction with measured passes.
@@ -271,9 +271,9 @@ kit.Table(
 #
 # Section 3 predicts at which length a pass takes longer than its launch. Single passes test this.
 # The next cell measures passes over 1, 2, 4, ... tokens on this machine, and one at the length that
-# your function predicts. The table shows them for each record. `lab.passes(record)` gives the first
-# two columns. A record without such passes gives them by its curve: a further token without a cache
-# takes one pass.
+# your function predicts. The table shows them for each record. `lab.passes(record)` gives pairs of
+# tokens and seconds, shortest first. A record without such passes gives them by its curve: a further
+# token without a cache takes one pass. Its number of tokens can end in a half.
 
 # %% experiment="passes_here"
 up_to = 4096 if here.device == "cuda" else 512
@@ -297,7 +297,8 @@ kit.Table(["record", "tokens", "pass, ms", "floor, ms", "launch, ms"], rows)
 # * `"predicted"`: the length that `leaves_launch_floor_at` gives, with `n_context` = 8,192;
 # * `"measured"`: the first length of `lab.passes(record)` whose pass takes more than 1.5 times the
 #   launch time;
-# * `"factor"`: the time of the longest pass, divided by its floor (of its whole number of tokens);
+# * `"factor"`: the time of the pass with most tokens, divided by its floor. For the floor, leave a
+#   half token out;
 # * `"with_factor"`: the predicted length, if every floor is longer by this factor. A pass then
 #   takes longer than its launch when its floor is above the launch time divided by the factor.
 
@@ -469,7 +470,7 @@ speed_up = {
 #   of a prompt goes first.
 #
 # vLLM works by these rules. It numbers its blocks, counts the users of each, and has a queue of
-# those without users. You may store the blocks in any way.
+# those without users. You may store the blocks in any way, and leave `_has_room` out.
 
 # %% exercise="labkit.cache_benchmark:PrefixCache" points=2.5 minutes=50 level=3
 
@@ -659,7 +660,7 @@ kit.Table(
 # * `"before"` and `"after"`: the dollars of all 1,000 prompts;
 # * `"no_cache"`: the same without caching, where every token is fresh;
 # * `"pays_from_use"`: a text is written once and read in all later uses. At how many uses does this
-#   cost less than fresh tokens, for the first time?
+#   cost less than fresh tokens, for the first time? The writing is use 1.
 
 # %% answer="bill" points=0.5
 bill = {
@@ -699,7 +700,8 @@ kit.Table(
 # {measured:cache-h100 leak setting=Aldo | ms .0f} ms. A wrong name takes
 # {measured:cache-h100 leak setting=Emma | ms .0f} ms. With salts nothing is found, so the times say
 # nothing about the name. They are {measured:cache-h100 leak setting=Emma,_salted | ms .0f} ms there,
-# less than for the wrong name: PyTorch's fastest attention needs a prefill without cached tokens.
+# less than for the wrong name. The reason: PyTorch has its fastest attention only for a prefill that
+# begins with no cached tokens.
 #
 # Salts have a price: users with the same instructions no longer share them. A salt for each
 # *tenant*, such as a company, keeps most hits.

@@ -119,10 +119,13 @@ def a_block_in_use_is_never_evicted(student: Student, case: CacheCase) -> None:
     begun = [*whole(1, a), ("find", 2, longer)]
     one_ended = [*begun, ("find", 3, longer), ("keep", 2, longer)]
     both_ended = [*one_ended, ("keep", 3, longer)]
+    found_nothing = [("find", 4, a), *begun, ("keep", 4, a)]
     plays = [
         ("while a running request uses a", begun, {"a": 2, "d": 1}),
         ("after one of two running requests has ended", one_ended, {"a": 2, "d": 1}),
         ("after both requests that used a have ended", both_ended, {"a": 0, "d": 2}),
+        ("after a request that had found nothing has ended", found_nothing, {"a": 2, "d": 1}),
+        ("while a request for exactly a runs", [*whole(1, a), ("find", 2, a)], {"a": 1, "d": 2}),
     ]
     for what, steps, wanted in plays:
         cache = case.build(student, 3)
@@ -131,7 +134,7 @@ def a_block_in_use_is_never_evicted(student: Student, case: CacheCase) -> None:
         if left["a"] < wanted["a"]:
             why = "A running request still reads these blocks."
         elif left["a"] > wanted["a"]:
-            why = "No running request uses a. Its blocks can be evicted."
+            why = "Blocks of a that no running request has counted can be evicted."
         _expect_left(left, wanted, f"{what}; b, c and d came later", why)
         expect_number(n_kept, 3, f"n_kept {what}, with a budget of 3")
     _expect_full_of_running(student, case, prompts)

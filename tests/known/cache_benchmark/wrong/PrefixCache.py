@@ -168,6 +168,17 @@ self.users[block_hash] = 0
 # - self.users[block_hash] -= 1
 pass
 
+# %% a request that ends frees all blocks of its tokens, not those that it counted
+# = for block_hash in self.running.pop(request_id): => self.running.pop(request_id)
+# - self.users[block_hash] -= 1
+for block_hash in block_hashes(tokens, self.block_size, salt):
+    if self.users.get(block_hash):
+        self.users[block_hash] -= 1
+
+# %% the block that is computed again is in use, too
+# = (len(tokens) - 1) // self.block_size => len(tokens) // self.block_size
+# = return len(found) * self.block_size => return min(len(found), (len(tokens) - 1) // self.block_size) * self.block_size
+
 # fails has_says_which_blocks_are_kept
 
 # %% has is always true

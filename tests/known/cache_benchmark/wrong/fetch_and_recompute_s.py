@@ -12,7 +12,7 @@
 # = / link_bandwidth => / machine.bandwidth
 
 # %% always 2 bytes
-# = work.shape, width => work.shape, 2
+# = (work.shape, width) / => (work.shape, 2) /
 
 # %% the factor for both
 # = fetch_s = n_tokens => fetch_s = factor * n_tokens
