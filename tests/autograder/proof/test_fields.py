@@ -39,6 +39,7 @@ EXCEPT = {
     r"distribution logits\[\]": "any number",
     r"(distribution|residual) len\(.*\)": "a row of the vocabulary, or several",
     r"acceptance_rate blocks\[\].source": "what is not looked at",
+    r"rotate head_dim": "it is even, so 2 is the least",
     r"standard_attention tile_\w+": "it has no tiles",
     r"flash_\w+ (n_rows|head_dim|wide|narrow|ragged)": "tiles that divide the rows, and others",
     r"tile_sizes (head_dim|rows)": "a chip that holds some rows; a check plays one without room",
