@@ -485,23 +485,23 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # number for each query. Both times grow with N², because the two products are 4 N² D operations
 # either way.
 #
-# *2.* Standard attention also moves 4 N² numbers. That takes 8.4 ms at the full bandwidth. "plain"
+# *2.* Standard attention also moves 4 N² numbers. That takes 8.25 ms at the full bandwidth. "plain"
 # needs
 # {measured:flash-h200 sdpa model=plain n_input=16384 setting=D_64 | ms .0f} ms
 # and "math" {measured:flash-h200 sdpa model=math n_input=16384 setting=D_64 | ms .0f} ms.
 # ("math" computes in 32 bits, so its scores take twice as many bytes.) The tiles
-# need 2.1 ms of moving and the products 1.4 ms;
+# need 2.07 ms of moving and the products 1.40 ms;
 # the FlashAttention kernels take
 # {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .1f} to
 # {measured:flash-h200 sdpa model=flash n_input=16384 setting=D_64 | ms .1f} ms.
 #
 # *3.* At D = 64, "cudnn" takes
 # {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .2f} ms, close to both
-# bounds (moving 2.1, products 1.44), so this
+# bounds (moving 2.07, products 1.40), so this
 # row alone does not decide. At D = 128 it takes
 # {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_128 | ms .2f} ms; the products alone
-# need 2.87 ms, and
-# "tiles moved" would be 4.21 ms. The kernel is faster than our count of moves allows. So many tiles
+# need 2.81 ms, and
+# "tiles moved" would be 4.14 ms. The kernel is faster than our count of moves allows. So many tiles
 # do not come from the large memory, but from the L2 cache: many programs load the same tiles of K
 # and V at about the same time. The time is that of computing.
 #
