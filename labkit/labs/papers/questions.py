@@ -103,7 +103,9 @@ class AskedItem:
     def wanted(self) -> str:
         """The instruction of the item."""
         n = self.item.n_right
-        what = "fill" if self.is_numbers else {0: "order", 1: "choose one"}.get(n, "choose")
+        what = {0: "order", 1: "choose one"}.get(n, "choose")
+        if self.is_numbers or self.item.kind == "audit":
+            what = "fill" if self.is_numbers else "audit"
         return say(what, self.language, n=n)
 
     @property
@@ -134,11 +136,15 @@ class AskedItem:
         if key is None or not self._is_complete(answer):
             return []
         if self.is_numbers:
-            return [key["numbers"][self.language].strip()]
+            ways = [key["numbers"][self.language].strip()] if "numbers" in key else []
+            if self.item.kind == "audit":
+                ways.insert(0, key[self.language]["why"][key["right"][0]])
+            return ways
         rows = []
         for letter, option in options_for(self.item, self.student_id).items():
             place = key["right"].index(option) + 1 if option in key["right"] else 0
-            mark = f"{place}." if self.item.kind == "order" else "✓" if place else "✗"
+            is_true = (place > 0) is (self.item.kind != "audit")
+            mark = f"{place}." if self.item.kind == "order" else "✓" if is_true else "✗"
             rows.append(f"* **{letter}** {mark} {key[self.language]['why'][option]}")
         return ["\n".join(rows)]
 

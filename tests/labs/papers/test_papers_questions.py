@@ -30,7 +30,7 @@ def test_a_question_has_its_options_in_the_students_order_and_says_what_to_write
 def test_a_question_for_numbers_has_the_students_numbers_and_their_units():
     text = str(Asker(ME | {"language": "zh"})("q16_numbers", ...))
     assert text.startswith("**Q16 · 數一數讀了多少（計算）**")
-    assert text.endswith("* `tile_kv` (列)\n* `reads` (個元素)")
+    assert text.endswith("* `instead` (與該句相同)\n* `tile_kv` (列)\n* `reads` (個元素)")
     assert "{" not in text
 
 
@@ -76,9 +76,10 @@ def test_a_question_needs_neither_ipywidgets_nor_ipython():
 
 
 def test_the_summary_has_a_line_for_every_answer():
-    names = ME | {"q02": "A C E", "q05": "A Z", "q16_numbers": {"tile_kv": 1, "reads": ...}}
+    half = {"instead": 1, "tile_kv": 1, "reads": ...}
+    names = ME | {"q02": "A C E", "q05": "A Z", "q16_numbers": half}
     lines = str(Asker(names).summary()).splitlines()
-    assert len(lines) == 30
+    assert len(lines) == 35
     assert lines[:2] == [
         "* `q01`: not answered yet.",
         "* `q02`: A C E, 3 of 3 letters; marked when you hand it in.",
