@@ -63,8 +63,12 @@ ask = Asker(globals())
 # letters differ from your neighbour's. First write your id and your language here, and check the
 # id: if you change it later, letters and numbers change too.
 #
+# If you like to read on paper, run `ask.printed()` in a cell of your own. It writes all questions in
+# both languages into `questions.html`.
+#
 # 選項的順序與題目裡的數字都由學號決定。請先填好學號，再選語言（`"en"` 或 `"zh"`），並確認學號無誤：
-# 之後若更改學號，字母與數字也會跟著改變。
+# 之後若更改學號，字母與數字也會跟著改變。想在紙上閱讀的話，可以自己加一個儲存格執行
+# `ask.printed()`：它會把兩種語言的所有題目寫進 `questions.html`。
 
 # %% answer="student_id" points=0
 student_name = "instructor"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from labkit.bridge.local import local_student
@@ -10,6 +11,7 @@ from labkit.checks.core import Unfinished
 from labkit.labs.papers.answers import UnreadableAnswer, is_blank, letters_of, numbers_of
 from labkit.labs.papers.checks.marks import ItemCase, LocalWrong, what_is_read
 from labkit.labs.papers.items import (
+    LANGUAGES,
     Item,
     explained,
     id_in,
@@ -18,7 +20,9 @@ from labkit.labs.papers.items import (
     numbers_text,
     options_for,
 )
+from labkit.labs.papers.printed import printed_page
 from labkit.labs.papers.words import language_of, say, unit_in
+from labkit.models.own_numbers import printable
 
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{5})")
 
@@ -63,6 +67,21 @@ class Asker:
         """How each answer was read, or why it cannot be read."""
         names = [name for item in items().values() for name in item.answers]
         return Page("\n".join(f"* `{name}`: {self._read(name)}" for name in names))
+
+    def printed(self, path: str = "questions.html") -> Page:
+        """Write all questions in both languages into a file to print, and say where it is."""
+        student_id, language = self._who()
+        if not student_id:
+            return Page(say("no id", language))
+        questions = (
+            (each, AskedItem(item, name, student_id, each).paragraphs())
+            for item in items().values()
+            for name in item.answers
+            for each in LANGUAGES
+        )
+        text = printed_page(printable(student_id), questions)
+        Path(path).write_text(text, encoding="utf-8")
+        return Page(say("printed", language, path=path))
 
     def _read(self, name: str) -> str:
         if name not in self._names:

@@ -1,5 +1,6 @@
 """Questions as a notebook shows them, the summary, and what a check shows below an answer."""
 
+import re
 import subprocess
 import sys
 
@@ -131,3 +132,25 @@ def test_a_check_shows_one_sentence_and_no_claim(name, answer, sentence):
 )  # fmt: skip
 def test_numbers_as_people_type_them(typed, number):
     assert number_in(typed) == number
+
+
+def test_the_printed_page_has_every_question_in_both_languages(tmp_path):
+    path = tmp_path / "page.html"
+    said = Asker({"student_id": "<b>1", "language": "zh"}).printed(str(path))
+    assert str(path) in str(said) and "列印" in str(said)
+    text = path.read_text(encoding="utf-8")
+    assert text.count('<section lang="en">') == text.count('<section lang="zh-Hant">') == len(NAMES)
+    for item in items().values():
+        for language in ("en", "zh"):
+            assert item.title[language] in text
+    assert "&lt;b&gt;1" in text and "<b>1" not in text
+    assert not re.search(r"\*\*|`|^\||<(img|script|link)\b", text, re.MULTILINE)
+    n_tables = sum("|---|" in item.question["en"] for item in items().values())
+    assert text.count("<table>") == 2 * n_tables > 0
+    assert text.count("<pre>") == 2
+
+
+def test_without_an_id_no_page_is_written(tmp_path):
+    path = tmp_path / "page.html"
+    assert "`student_id`" in str(Asker({}).printed(str(path)))
+    assert not path.exists()
