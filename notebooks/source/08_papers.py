@@ -19,7 +19,7 @@
 # [glossary](../docs/glossary.md) explains the words in English and Chinese. Each question names the
 # place to read, so you need not read the papers from the first page to the last.
 #
-# **Time:** 8 to 12 hours with the reading. {points}: twenty questions with half a point each.
+# **Time:** 6 to 8 hours with the reading. {points}: twenty questions with half a point each.
 #
 # {points by section}
 #
@@ -43,7 +43,7 @@
 #
 # The questions come in English and in Traditional Chinese.
 #
-# 題目有英文與繁體中文兩種版本。本單元共 20 題，每題 0.5 分，連同閱讀約需 8 到 12 小時。每一題都註明
+# 題目有英文與繁體中文兩種版本。本單元共 20 題，每題 0.5 分，連同閱讀約需 6 到 8 小時。每一題都註明
 # 要讀論文的哪一節，不必從頭讀到尾。名詞請查[詞彙表](../docs/glossary.md)。
 
 # %% given="setup"
@@ -63,8 +63,12 @@ ask = Asker(globals())
 # letters differ from your neighbour's. First write your id and your language here, and check the
 # id: if you change it later, letters and numbers change too.
 #
+# If you like to read on paper, run `ask.printed()` in a cell of your own. It writes all questions in
+# both languages into `questions.html`.
+#
 # 選項的順序與題目裡的數字都由學號決定。請先填好學號，再選語言（`"en"` 或 `"zh"`），並確認學號無誤：
-# 之後若更改學號，字母與數字也會跟著改變。
+# 之後若更改學號，字母與數字也會跟著改變。想在紙上閱讀的話，可以自己加一個儲存格執行
+# `ask.printed()`：它會把兩種語言的所有題目寫進 `questions.html`。
 
 # %% answer="student_id" points=0
 student_name = "instructor"
@@ -74,30 +78,25 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # %% [markdown]
 # ## How to answer, and how it is marked
 #
-# Run all cells first: each question appears below its cell. Then replace the `...` in the cell by
-# your answer, and run the cell and the check below it. Here is an answer in letters, and one in
-# numbers, which may be Python expressions:
+# Run all cells first: each question appears below its cell. Then replace the `...` by your answer:
 #
 # ```
 # q02 = "A C E"
 # q03_numbers = {"top_kept": 1 / 3, "any_kept": 0.1}
 # ```
 #
-# * **Letters.** Each question says how many options are right. Choose exactly that many. You earn
-#   (right − wrong) / (number of right options) of the points, and at least 0. For example, if three
-#   options are right, two right letters and one wrong letter earn (2 − 1) / 3.
-# * **Order.** Name all steps, from first to last. Each step that is directly followed by the right
-#   step earns an equal part of the points.
-# * **Numbers.** Ten questions have a second part, with numbers that follow from your id. Each part
-#   earns a quarter of a point. Counts must be exact. Other numbers may be wrong by 0.5 %.
+# * **Letters.** Choose exactly as many as the question says. You earn (right − wrong) / (number of
+#   right options) of the points, and at least 0.
+# * **Order.** Each step that is directly followed by the right step earns an equal part.
+# * **Audits.** One sentence about a table is false. Find it, and the number that belongs there.
+# * **Numbers.** Counts must be exact. Others may be wrong by 0.5 %, in audits by 2 %.
 #
-# The check below a question only says what it reads and whether your answer is complete. You see
-# whether it is right after you hand it in.
+# The check says only what it reads. You see whether it is right after you hand it in.
 #
-# 請先執行全部儲存格，題目會出現在各題的儲存格下方。把儲存格裡的 `...` 換成答案（例如 `q02 = "A C E"`，
-# 數字也可以寫成 Python 算式），再執行該儲存格與下方的檢查；檢查只顯示讀到的內容，繳交後才會評分。選
-# 擇題得分為（選對數 − 選錯數）÷ 應選數，最低 0 分；排序題看每一步之後是否緊接著正確的下一步；計算題
-# 中，個數須完全正確，其餘容許 0.5 % 的誤差。
+# 請先執行全部儲存格，題目會出現在各題的儲存格下方，再把 `...` 換成答案（數字可以寫成 Python 算式）。選
+# 擇題得分為（選對數 − 選錯數）÷ 應選數，最低 0 分；排序題看每一步之後是否緊接著正確的下一步；查核題
+# 要從關於一張表的幾句話裡，找出錯的那一句，並寫出正確的數字。個數須完全正確，其餘容許 0.5 % 的誤差
+# （查核題 2 %）。檢查只顯示讀到的內容，繳交後才會評分。
 
 # %% [markdown]
 # ## Drafting and verifying: the papers on speculative decoding
@@ -123,7 +122,9 @@ language = "en"  # "en" or "zh"; English if you write nothing
 
 # %% item="q06" points=0.5
 
-# %% item="q07" points=0.5
+# %% item="q07" points=0.25
+
+# %% item="q07_numbers" points=0.25
 
 # %% item="q08" points=0.25
 
@@ -134,7 +135,9 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # %% [markdown]
 # ## All seven
 
-# %% item="q10" points=0.5
+# %% item="q10" points=0.25
+
+# %% item="q10_numbers" points=0.25
 
 # %% [markdown]
 # ## Speculative decoding in code and in numbers
@@ -145,13 +148,19 @@ language = "en"  # "en" or "zh"; English if you write nothing
 
 # %% item="q11_numbers" points=0.25
 
-# %% item="q12" points=0.5
+# %% item="q12" points=0.25
+
+# %% item="q12_numbers" points=0.25
 
 # %% item="q13" points=0.5
 
-# %% item="q14" points=0.5
+# %% item="q14" points=0.25
 
-# %% item="q15" points=0.5
+# %% item="q14_numbers" points=0.25
+
+# %% item="q15" points=0.25
+
+# %% item="q15_numbers" points=0.25
 
 # %% [markdown]
 # ## Counting what FlashAttention moves

@@ -14,6 +14,7 @@ from autograder.labs.papers.numbers import RIGHT, Fields
 from autograder.labs.papers.slips import SLIPS
 from labkit.labs.papers.items import (
     EXPLAINED,
+    INSTEAD,
     LANGUAGES,
     Item,
     item_of,
@@ -23,6 +24,11 @@ from labkit.labs.papers.items import (
 )
 
 FOLDER = Path(__file__).resolve().parent / "keys"
+COPIED = "copied"  # the slip of an audit: the wrong number itself
+AS_COPIED = {
+    "en": "That is the number of the false sentence itself.",
+    "zh": "這正是錯的那一句裡的數字。",
+}
 INSTRUCTOR = "instructor"  # the student id of the solved notebook
 
 
@@ -30,7 +36,8 @@ INSTRUCTOR = "instructor"  # the student id of the solved notebook
 class Key:
     """What is right. why: by language and option id; how and slips: sentences on the numbers.
 
-    how: by language; slips: by language and name of the slip.
+    how: by language, none if an audit asks for one number; slips: by language and name of the slip;
+    instead: what belongs in the false sentence of an audit, None for other items.
     """
 
     item: Item
@@ -38,6 +45,7 @@ class Key:
     why: Mapping[str, Mapping[str, str]]
     how: Mapping[str, str]
     slips: Mapping[str, Mapping[str, str]]
+    instead: float | None = None
 
     def letters(self, student_id: str) -> list[str]:
         """The right letters as this student sees them, in the right order if there is one."""
@@ -47,12 +55,24 @@ class Key:
 
     def numbers(self, student_id: str) -> Fields:
         """The right numbers of this student, by field."""
-        return RIGHT[self.item.id](**parameters_for(self.item, student_id))
+        found = {} if self.instead is None else {INSTEAD: self.instead}
+        if self.item.id in RIGHT:
+            found |= RIGHT[self.item.id](**parameters_for(self.item, student_id))
+        return found
 
     def wrong_numbers(self, student_id: str) -> dict[str, Fields]:
         """What known mistakes make of this student's numbers, by slip."""
         given = parameters_for(self.item, student_id)
-        return {name: slip(**given) for name, slip in SLIPS[self.item.id].items()}
+        slips = SLIPS.get(self.item.id, {})
+        found = {name: slip(**given) for name, slip in slips.items()}
+        if self.instead is not None:
+            found[COPIED] = {INSTEAD: self.item.number_in_bold(self.right[0])}
+        return found
+
+    def way(self, field: str, language: str) -> str:
+        """How a number comes about: that of an audit as the false sentence's reason says."""
+        is_audit = field == INSTEAD
+        return self.why[language][self.right[0]] if is_audit else self.how[language]
 
 
 def solved_answer(answer: str, student_id: str = INSTRUCTOR) -> str:
@@ -92,14 +112,20 @@ def read_key(item: Item, folder: Path) -> Key:
 
 
 def _read(item: Item, content: dict) -> Key:
-    numbers = content.get("numbers", {}) if item.numbers is None else content["numbers"]
+    has_formula = bool(item.numbers and set(item.numbers.fields) - {INSTEAD})
+    numbers = content["numbers"] if has_formula else content.get("numbers", {})
     slips = numbers.get("slips", [])
+    named = {language: {slip["name"]: slip[language] for slip in slips} for language in LANGUAGES}
+    is_audit = item.kind == "audit"
+    for language in LANGUAGES if is_audit else ():
+        named[language][COPIED] = AS_COPIED[language]
     return Key(
         item,
         tuple(content["right"]),
         {language: content[language]["why"] for language in LANGUAGES},
-        {language: numbers[language] for language in LANGUAGES if numbers},
-        {language: {slip["name"]: slip[language] for slip in slips} for language in LANGUAGES},
+        {language: numbers[language] for language in LANGUAGES if has_formula},
+        named,
+        content["instead"] if is_audit else None,
     )
 
 
@@ -112,9 +138,10 @@ def _compare(key: Key) -> None:
     for language in LANGUAGES:
         if set(key.why[language]) != ids or not all(key.why[language].values()):
             raise ValueError(f"not a reason for each option in {language}")
-        if set(key.slips[language]) != set(SLIPS.get(item.id, ())):
+        if set(key.slips[language]) - {COPIED} != set(SLIPS.get(item.id, ())):
             raise ValueError(f"the slips in {language} are not those of papers_slips")
-    if (item.numbers is None) != (item.id not in RIGHT) or bool(key.how) != bool(item.numbers):
+    has_formula = bool(item.numbers and set(item.numbers.fields) - {INSTEAD})
+    if has_formula != (item.id in RIGHT) or has_formula != bool(key.how):
         raise ValueError("numbers without a formula, or a formula without numbers")
     if item.numbers and set(key.numbers("")) != set(item.numbers.fields):
         raise ValueError("the formula does not give the item's fields")

@@ -2,6 +2,9 @@
 
 An item is a file in `data/papers`. Which letter an option has, and which numbers stand in a
 question, is drawn from the student's id. What is right is not here: the grader keeps it.
+
+An audit is a choice of another kind. Each of its sentences has one number in bold. One sentence is
+false; its number is wrong. The answer is its letter, and the number that belongs there.
 """
 
 import re
@@ -15,11 +18,14 @@ from string import ascii_uppercase
 from typing import Any
 
 from labkit.labs.papers.parameters import TABLES
+from labkit.labs.papers.words import OF_THE_SENTENCE, say
 from labkit.models.facts import data_path
 from labkit.models.own_numbers import MAX_ID_CHARS, own_random, printable
 
 LANGUAGES = ("en", "zh")
-KINDS = ("choice", "order")
+KINDS = ("choice", "order", "audit")
+INSTEAD = "instead"  # the field of an audit: what belongs in place of the wrong number
+BOLD = re.compile(r"\*\*([^*]*)\*\*")
 EXPLAINED = "papers_explained"  # a folder that only editions after the deadline have
 MAX_ANSWER_CHARS = 1000
 BETWEEN = r"\s,;.:/|<>()\[\]{}'\"`_&+=、，；。・·→⇒\u2013\u2014\-"
@@ -67,9 +73,17 @@ class Item:
             raise ValueError(f"{self.id}: {self.n_right} right ones of {n_options}, {self.kind}")
         if ids["en"] != ids["zh"]:
             raise ValueError(f"{self.id}: not the same options in both languages")
+        if self.kind == "audit":
+            self._compare_numbers_in_bold()
         for text in self.numbers.text.values() if self.numbers else ():
             if set(re.findall(r"\{(\w+)\}", text)) - names or names != set(_names_of(self.id)):
                 raise ValueError(f"{self.id}: the parameters of its numbers do not fit")
+
+    def _compare_numbers_in_bold(self) -> None:
+        for option in self.options["en"]:
+            bold = [BOLD.findall(self.options[language][option]) for language in LANGUAGES]
+            if len(bold[0]) != 1 or bold[0] != bold[1] or number_in(bold[0][0]) is None:
+                raise ValueError(f"{self.id}: {option} needs one number in bold, as in {LANGUAGES}")
 
     @property
     def n_letters(self) -> int:
@@ -80,6 +94,10 @@ class Item:
     def answers(self) -> tuple[str, ...]:
         """The variables that a student assigns: "q16", and "q16_numbers" if there are numbers."""
         return (self.id, f"{self.id}_numbers") if self.numbers else (self.id,)
+
+    def number_in_bold(self, option: str) -> float:
+        """The number of an audit's sentence."""
+        return number_in(BOLD.findall(self.options["en"][option])[0])
 
 
 @cache
@@ -93,19 +111,16 @@ def read_item(path: Path) -> Item:
     """The item in a file. Raises: ValueError naming the file, if it is not complete."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-        numbers = content.get("numbers")
+        is_audit = content["kind"] == "audit"
         return Item(
             id=content["id"],
             title=_of_both(content["title"]),
             source=tuple(content["source"]),
             kind=content["kind"],
-            n_right=content.get("n_right", 0),
+            n_right=content.get("n_right", int(is_audit)),
             question=_of_both({name: content[name]["question"] for name in LANGUAGES}),
             options={name: _of_both(content[name]["options"], ()) for name in LANGUAGES},
-            numbers=numbers
-            and Numbers(
-                tuple(numbers["parameters"]), _of_both(numbers), _of_both(numbers["fields"], ())
-            ),
+            numbers=_numbers_of(content.get("numbers"), is_audit),
         )
     except KeyError as error:
         raise ValueError(f"{path.name} has no {error}") from None
@@ -210,6 +225,19 @@ def number_in(text: str, unit: str = "") -> int | float | None:
 
 def _names_of(item_id: str) -> list[str]:
     return [name for names in TABLES.get(item_id, {}) for name in names.split()]
+
+
+def _numbers_of(content: Mapping | None, is_audit: bool) -> Numbers | None:
+    """The half in numbers; that of an audit begins with the number that belongs there."""
+    if content is None and not is_audit:
+        return None
+    parts = [{name: say(INSTEAD, name) for name in LANGUAGES}] if is_audit else []
+    fields = {INSTEAD: OF_THE_SENTENCE} if is_audit else {}
+    if content is None:
+        return Numbers((), parts[0], fields)
+    parts.append(_of_both(content))
+    text = {name: "\n\n".join(part[name] for part in parts) for name in LANGUAGES}
+    return Numbers(tuple(content["parameters"]), text, fields | _of_both(content["fields"], ()))
 
 
 def _of_both(texts: Mapping[str, str], needed: tuple[str, ...] = LANGUAGES) -> dict[str, str]:

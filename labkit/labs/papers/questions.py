@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from labkit.bridge.local import local_student
@@ -10,6 +11,7 @@ from labkit.checks.core import Unfinished
 from labkit.labs.papers.answers import UnreadableAnswer, is_blank, letters_of, numbers_of
 from labkit.labs.papers.checks.marks import ItemCase, LocalWrong, what_is_read
 from labkit.labs.papers.items import (
+    LANGUAGES,
     Item,
     explained,
     id_in,
@@ -18,7 +20,9 @@ from labkit.labs.papers.items import (
     numbers_text,
     options_for,
 )
+from labkit.labs.papers.printed import printed_page
 from labkit.labs.papers.words import language_of, say, unit_in
+from labkit.models.own_numbers import printable
 
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{5})")
 
@@ -64,6 +68,21 @@ class Asker:
         names = [name for item in items().values() for name in item.answers]
         return Page("\n".join(f"* `{name}`: {self._read(name)}" for name in names))
 
+    def printed(self, path: str = "questions.html") -> Page:
+        """Write all questions in both languages into a file to print, and say where it is."""
+        student_id, language = self._who()
+        if not student_id:
+            return Page(say("no id", language))
+        questions = (
+            (each, AskedItem(item, name, student_id, each).paragraphs())
+            for item in items().values()
+            for name in item.answers
+            for each in LANGUAGES
+        )
+        text = printed_page(printable(student_id), questions)
+        Path(path).write_text(text, encoding="utf-8")
+        return Page(say("printed", language, path=path))
+
     def _read(self, name: str) -> str:
         if name not in self._names:
             return say("blank", self._who()[1])
@@ -103,7 +122,9 @@ class AskedItem:
     def wanted(self) -> str:
         """The instruction of the item."""
         n = self.item.n_right
-        what = "fill" if self.is_numbers else {0: "order", 1: "choose one"}.get(n, "choose")
+        what = {0: "order", 1: "choose one"}.get(n, "choose")
+        if self.is_numbers or self.item.kind == "audit":
+            what = "fill" if self.is_numbers else "audit"
         return say(what, self.language, n=n)
 
     @property
@@ -134,11 +155,15 @@ class AskedItem:
         if key is None or not self._is_complete(answer):
             return []
         if self.is_numbers:
-            return [key["numbers"][self.language].strip()]
+            ways = [key["numbers"][self.language].strip()] if "numbers" in key else []
+            if self.item.kind == "audit":
+                ways.insert(0, key[self.language]["why"][key["right"][0]])
+            return ways
         rows = []
         for letter, option in options_for(self.item, self.student_id).items():
             place = key["right"].index(option) + 1 if option in key["right"] else 0
-            mark = f"{place}." if self.item.kind == "order" else "✓" if place else "✗"
+            is_true = (place > 0) is (self.item.kind != "audit")
+            mark = f"{place}." if self.item.kind == "order" else "✓" if is_true else "✗"
             rows.append(f"* **{letter}** {mark} {key[self.language]['why'][option]}")
         return ["\n".join(rows)]
 

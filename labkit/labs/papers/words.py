@@ -26,6 +26,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "order": "Put the steps in order, from first to last. Write their letters into the cell.",
         "fill": "Write the numbers into the cell.",
         "in numbers": ", in numbers",
+        "printed": "All questions are in `{path}`. Open it in a browser to print it.",
+        "audit": "One of these sentences is false: its bold number is wrong. Write its letter "
+        "into the cell.",
+        "instead": "One sentence of the question above has a wrong number in bold. Which number "
+        "belongs there (`instead`)? Give it in the unit of the sentence. It may be wrong by 2 %, "
+        "but a count must be exact.",
     },
     "zh": {
         "no id": "請先在 `student_id` 填上學號：選項的順序與數字都由學號決定。",
@@ -49,10 +55,16 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "order": "請由先到後排出順序，把字母寫進儲存格。",
         "fill": "請把數字寫進儲存格。",
         "in numbers": "（計算）",
+        "printed": "所有題目都在 `{path}` 裡，用瀏覽器開啟即可列印。",
+        "audit": "下列敘述中有一句是錯的：它的粗體數字不對。請把它的字母寫進儲存格。",
+        "instead": "上面那一題有一句的粗體數字是錯的，正確的數字是多少（`instead`）？"
+        "單位與該句相同；個數須完全正確，其餘容許 2 % 的誤差。",
     },
 }
 
+OF_THE_SENTENCE = "as in the sentence"  # the unit of an audit's number
 UNITS_ZH = {
+    OF_THE_SENTENCE: "與該句相同",
     "FLOP": "次浮點運算",
     "bytes": "位元組",
     "elements": "個元素",

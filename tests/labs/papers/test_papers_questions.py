@@ -1,5 +1,6 @@
 """Questions as a notebook shows them, the summary, and what a check shows below an answer."""
 
+import re
 import subprocess
 import sys
 
@@ -30,7 +31,7 @@ def test_a_question_has_its_options_in_the_students_order_and_says_what_to_write
 def test_a_question_for_numbers_has_the_students_numbers_and_their_units():
     text = str(Asker(ME | {"language": "zh"})("q16_numbers", ...))
     assert text.startswith("**Q16 · 數一數讀了多少（計算）**")
-    assert text.endswith("* `tile_kv` (列)\n* `reads` (個元素)")
+    assert text.endswith("* `instead` (與該句相同)\n* `tile_kv` (列)\n* `reads` (個元素)")
     assert "{" not in text
 
 
@@ -76,9 +77,10 @@ def test_a_question_needs_neither_ipywidgets_nor_ipython():
 
 
 def test_the_summary_has_a_line_for_every_answer():
-    names = ME | {"q02": "A C E", "q05": "A Z", "q16_numbers": {"tile_kv": 1, "reads": ...}}
+    half = {"instead": 1, "tile_kv": 1, "reads": ...}
+    names = ME | {"q02": "A C E", "q05": "A Z", "q16_numbers": half}
     lines = str(Asker(names).summary()).splitlines()
-    assert len(lines) == 30
+    assert len(lines) == 35
     assert lines[:2] == [
         "* `q01`: not answered yet.",
         "* `q02`: A C E, 3 of 3 letters; marked when you hand it in.",
@@ -130,3 +132,25 @@ def test_a_check_shows_one_sentence_and_no_claim(name, answer, sentence):
 )  # fmt: skip
 def test_numbers_as_people_type_them(typed, number):
     assert number_in(typed) == number
+
+
+def test_the_printed_page_has_every_question_in_both_languages(tmp_path):
+    path = tmp_path / "page.html"
+    said = Asker({"student_id": "<b>1", "language": "zh"}).printed(str(path))
+    assert str(path) in str(said) and "列印" in str(said)
+    text = path.read_text(encoding="utf-8")
+    assert text.count('<section lang="en">') == text.count('<section lang="zh-Hant">') == len(NAMES)
+    for item in items().values():
+        for language in ("en", "zh"):
+            assert item.title[language] in text
+    assert "&lt;b&gt;1" in text and "<b>1" not in text
+    assert not re.search(r"\*\*|`|^\||<(img|script|link)\b", text, re.MULTILINE)
+    n_tables = sum("|---|" in item.question["en"] for item in items().values())
+    assert text.count("<table>") == 2 * n_tables > 0
+    assert text.count("<pre>") == 2
+
+
+def test_without_an_id_no_page_is_written(tmp_path):
+    path = tmp_path / "page.html"
+    assert "`student_id`" in str(Asker({}).printed(str(path)))
+    assert not path.exists()

@@ -16,10 +16,11 @@ from labkit.checks.answers import is_near
 from labkit.checks.compare import show
 from labkit.checks.core import OnlyRead, Unfinished, Wrong
 from labkit.labs.papers.answers import UnreadableAnswer, is_blank, letters_of, number_of, numbers_of
-from labkit.labs.papers.items import Item, id_in, item_of, options_for
+from labkit.labs.papers.items import INSTEAD, Item, id_in, item_of, options_for
 from labkit.labs.papers.words import in_general, language_of, say
 
 RELATIVE, RELATIVE_OF_SLIPS = 5e-3, 2e-3
+OF_AUDITS = 2e-2  # relative: the sentences round to two or three digits
 OF_COUNTS = 1e-12  # relative: a count may have been computed in floats
 Play = Callable[[Student, "ItemCase"], None]
 
@@ -98,7 +99,11 @@ def has_in_a_row(place: int) -> Play:
 
 
 def has_number(field: str) -> Play:
-    """Marks one number: counts but for a float's rounding, all others within half a percent."""
+    """Marks one number: counts but for a float's rounding, all others within half a percent.
+
+    That of an audit may be wrong by two percent, as what it is computed from is rounded.
+    """
+    tolerance = OF_AUDITS if field == INSTEAD else RELATIVE
 
     def play(student: Student, case: ItemCase) -> None:
         if case.key is None:
@@ -106,10 +111,11 @@ def has_number(field: str) -> Play:
         got = read_number(student, case, field)
         student_id, language = who(student)
         right = case.key.numbers(student_id)[field]
-        if is_near(got, right, OF_COUNTS if isinstance(right, int) else RELATIVE):
+        if is_near(got, right, OF_COUNTS if isinstance(right, int) else tolerance):
             return
         slip = _slip(case, student_id, field, got)
-        how = " ".join(f"{case.key.slips[language].get(slip, '')} {case.key.how[language]}".split())
+        way = case.key.way(field, language)
+        how = " ".join(f"{case.key.slips[language].get(slip, '')} {way}".split())
         cause = case.key.slips["en"].get(slip) or in_general("wrong number", field=field)
         what = say("wrong number", language, field=field, read=show(got))
         raise LocalWrong(what, why=how, cause=cause)

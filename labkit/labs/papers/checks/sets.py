@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from labkit.checks.core import check
 from labkit.labs.papers.checks.marks import ItemCase, Play, has_at_least, has_in_a_row, has_number
-from labkit.labs.papers.items import Item, items
+from labkit.labs.papers.items import INSTEAD, Item, items
 
 STEP_HINT = "Read the part of the paper that is named below the title, and all options."
 ORDER_HINT = "Read the algorithm in the paper. For each step, look which results it needs."
+AUDIT_HINT = "Compute each number in bold from what the question gives."
 NUMBER_HINT = "Check what the question counts, and in which unit. Use your own values."
 ALL_RIGHT = {1: "The right option is chosen.", 2: "Both right options are chosen."}
 
@@ -24,11 +25,17 @@ def _plays_of(item: Item) -> Iterator[Play]:
         yield from _choice_checks(item)
     for field in item.numbers.fields if item.numbers else ():
         claim = f"`{field}` is right for your own values."
+        if field == INSTEAD:
+            claim = "`instead` is the number that belongs in the false sentence."
         yield _named(has_number(field), item.answers[1], field, claim, NUMBER_HINT)
 
 
 def _choice_checks(item: Item) -> Iterator[Play]:
     """One check for each positive difference of right and wrong letters that can come about."""
+    if item.kind == "audit":
+        claim = "The false sentence is named."
+        yield _named(has_at_least(1), item.id, "all_right", claim, AUDIT_HINT)
+        return
     n = item.n_right
     before = 0
     for difference in range(n % 2 or 2, n + 1, 2):
