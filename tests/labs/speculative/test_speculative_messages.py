@@ -4,9 +4,10 @@ import random
 
 import pytest
 
-from autograder.builder.source import find_lab
+from autograder.builder.source import find_lab, solved_text
 from autograder.labs.speculative.cases.loops import loop_cases
 from autograder.proof.matrix import findings_for
+from labkit.checks.core import share_of_points
 from labkit.checks.law import Law
 from labkit.labs.speculative.checks.cases import (
     BLOCK_SLIPS,
@@ -57,3 +58,27 @@ def test_a_cause_is_named_only_where_it_is_so(exercise, title, said, unsaid):
     text = " ".join(found.message for found in findings if not found.passed)
     assert said in text
     assert unsaid not in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "model"),
+    [
+        ("target.rewind(len(text) - 1)", "pass", "target"),
+        ("target.rewind(len(text) - 1)", "target.rewind(len(text))", "target"),
+        ("draft.rewind(min(draft.n_cached(), len(text) - 1))", "pass", "draft"),
+    ],
+)
+def test_one_forgotten_rewind_fails_the_check_that_names_it(old, new, model):
+    source = solved_text(next(cell for cell in LAB.cells if cell.name == "speculative"))
+    assert old in source
+    findings = findings_for(LAB, "speculative", {"speculative": source.replace(old, new)})
+    (failed,) = (found for found in findings if not found.passed)
+    assert failed.check.name == "caches_hold_the_text_and_nothing_else"
+    assert f"Call `{model}.rewind` after each block" in failed.message
+
+
+def test_a_greedy_draft_keeps_at_most_half():
+    source = solved_text(next(cell for cell in LAB.cells if cell.name == "speculative"))
+    source = source.replace("sample(draft_probs[-1], rng)", "int(draft_probs[-1].argmax())")
+    findings = findings_for(LAB, "speculative", {"speculative": source})
+    assert sum(share_of_points(findings, 4)) <= 2

@@ -18,9 +18,11 @@ from labkit.labs.speculative.checks.runs import (
     every_run,
     expect_law,
     expect_rng_decides,
+    forgotten_rewind,
     run_of,
     tokens_in,
 )
+from labkit.labs.speculative.checks.seen import pair_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +138,13 @@ def expect_refused(student: Student, case: RefusalCase, sampler: str) -> None:
 def _called(student: Student, case: RefusalCase, sampler: str) -> Any:
     tape, cached = Tape(n_left=300), dict(case.cached)
     sizes = {"target": 5, "draft": case.draft_vocab}
-    names = ("target",) if sampler == "autoregressive" else ("target", "draft")
-    models = [
-        OfferedModel(name, generic(sizes[name], 3), tape, [0] * cached.get(name, 0)).offer()
-        for name in names
-    ]
+    minds = {name: generic(size, 3) for name, size in sizes.items()}
+    if sampler == "autoregressive":
+        models = [OfferedModel("target", minds["target"], tape, [0] * cached.get("target", 0))]
+    else:
+        held = [cached.get(name, 0) for name in minds]
+        models = pair_of(*minds.values(), tape, forgotten_rewind(student), held)
+    models = [model.offer() for model in models]
     arguments = {"prompt": list(case.prompt), "n_new": 3}
     if sampler == "speculative":
         arguments["gamma"] = 2

@@ -14,8 +14,9 @@ from labkit.labs.speculative.checks.alone import (
     worked_run,
 )
 from labkit.labs.speculative.checks.cases import SamplingCase, n_alike, sure_text
+from labkit.labs.speculative.checks.models import verified_next
 from labkit.labs.speculative.checks.runs import every_run, expect_law, expect_rng_decides, run_of
-from labkit.labs.speculative.checks.seen import blocks_of, verified, verified_next, was_rejected
+from labkit.labs.speculative.checks.seen import blocks_of, verified, was_rejected
 
 ALIKE = "With the same text and the same settings, the distributions of draft and target are equal."
 spec = partial(check, "speculative", gate=True, parts=("distribution", "residual", "verify"))

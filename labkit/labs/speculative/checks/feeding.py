@@ -20,11 +20,19 @@ from labkit.labs.speculative.checks.alone import (
     is_refusal,
     worked_run,
 )
-from labkit.labs.speculative.checks.cases import SamplingCase, cut_text, n_alike
+from labkit.labs.speculative.checks.cases import SamplingCase, cut_text
 from labkit.labs.speculative.checks.chance import spec
-from labkit.labs.speculative.checks.models import Call, Network, circle, disjoint, generic
-from labkit.labs.speculative.checks.runs import play_once, run_of
-from labkit.labs.speculative.checks.seen import Seen, blocks_of, readings, verified_next
+from labkit.labs.speculative.checks.models import Network, circle, disjoint, generic
+from labkit.labs.speculative.checks.runs import forgotten_rewind, play_once, run_of
+from labkit.labs.speculative.checks.seen import (
+    PROBE,
+    RING,
+    Seen,
+    blocks_of,
+    expect_caches_hold_the_text,
+    expect_rewound,
+    readings,
+)
 
 
 @spec("sure", hint="Rewind to the text without its last token, and no further.")
@@ -33,43 +41,16 @@ def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
     expect_fed_once(worked_run(student, case).calls)
 
 
-@spec("sure", weight=1.5, hint="After a full acceptance, feed the draft its own last token, too.")
+@spec(
+    "sure",
+    weight=1.5,
+    hint="Rewind both caches, and feed the draft its own last token after a full acceptance.",
+)
 def caches_hold_the_text_and_nothing_else(student: Student, case: SamplingCase) -> None:
     """When a model is fed, its cache holds the text so far, without rejected tokens or gaps."""
-    run = run_of(student, case)
-    text = (*case.prompt, *run.new)
-    n_known = 0
-    for call in (call for call in run.calls if call.model == "target"):
-        _expect_one_text(call, text, n_known)
-        n_known = n_alike(call.text, text)
-    for i, call in enumerate(run.calls):
-        if call.model == "draft":
-            texts = verified_next(run, i) or [text]
-            nearest = max(texts, key=lambda each: n_alike(call.text, each))
-            _expect_one_text(call, nearest, len(nearest))
+    expect_rewound(forgotten_rewind(student))
+    expect_caches_hold_the_text(run_of(student, case), case)
     worked_run(student, case)
-
-
-REJECTED = "The cache still holds rejected tokens."
-
-
-def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
-    """The cache is the beginning of the text, and what is fed goes on with it up to n_known."""
-    n_right = n_alike(call.text, text)
-    n_wanted = max(len(call.cached), min(n_known, len(call.text)))
-    if n_right >= n_wanted:
-        return
-    why = "A token is missing before it."
-    if 0 < n_right < len(call.cached):
-        is_twice = call.text[n_right] == call.text[n_right - 1]
-        why = "The token before it is there twice." if is_twice else REJECTED
-    raise Wrong(
-        f"the {call.model}'s cache, once it is fed {show(list(call.fed))}",
-        expected=show(list(text[:n_wanted])),
-        got=show(list(call.text[:n_wanted])),
-        where=f"token {n_right + 1}",
-        why=why,
-    )
 
 
 @spec(
@@ -168,11 +149,10 @@ def _with_settings(seed: int, **settings: Any) -> SamplingCase:
     return SamplingCase("one model twice", "settings", model, (1, 2), 3, model, (2,), settings)
 
 
-RING = (3, 1, 4, 0, 5, 2)
 SURE_OF_THEMSELVES = [
     SamplingCase("all accepted", "sure", circle(RING), (4, 0), 9, circle(RING), (3,)),
     SamplingCase("all rejected", "sure", circle(RING), (1,), 4, circle(RING, slips=RING), (2,)),
-    SamplingCase("some", "sure", circle(RING), (3, 1, 4), 17, circle(RING, slips=(1, 5, 2)), (3,)),
+    PROBE,
     SamplingCase("a gamma of 1", "sure", circle(RING), (2, 3), 6, circle(RING, slips=(5,)), (1,)),
     SamplingCase("more gamma than text", "sure", circle(RING), (5,), 3, circle(RING), (8,)),
     SamplingCase("one token", "sure", circle(RING), (0, 5), 1, circle(RING), (2,)),

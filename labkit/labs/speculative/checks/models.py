@@ -127,6 +127,26 @@ class Call:
         return self.cached + self.fed
 
 
+@dataclass(frozen=True, slots=True)
+class SamplerRun:
+    """One text, the tokens fed for it, and the probability of this run."""
+
+    new: list[int]
+    calls: list[Call]
+    probability: float = 1.0
+
+
+def verified_next(run: SamplerRun, index: int) -> list[tuple[int, ...]]:
+    """The texts that the target is asked about after that call and before the draft's next one."""
+    found: list[tuple[int, ...]] = []
+    for call in run.calls[index + 1 :]:
+        if call.model == "target":
+            found.append(call.text)
+        elif found:
+            break
+    return found
+
+
 @dataclass(slots=True)
 class Tape:
     """The calls of both models in order. n_left: how many requests of any kind are still served."""

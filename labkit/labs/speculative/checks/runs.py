@@ -22,21 +22,13 @@ from labkit.checks.law import Law, Outcome, RandomSource, gathered
 from labkit.labs.speculative.checks.calling import Seeds, call, expect_repeatable
 from labkit.labs.speculative.checks.cases import SamplingCase, slips_in
 from labkit.labs.speculative.checks.law import TooManyWays, Unfollowed, followed, too_many_paths
-from labkit.labs.speculative.checks.models import Call, OfferedModel, Tape
+from labkit.labs.speculative.checks.models import Call, SamplerRun, Tape
+from labkit.labs.speculative.checks.seen import PROBE, SURE, found_forgotten, models_of
 
 TOLERANCE = 1e-4  # of a probability: float32 is off by 1e-7, the mildest fault by 2e-3
 MAX_FORKS, LEAST_PROBABILITY = 40, 1e-7
 ENOUGH = 1_000  # paths: more than any right sampler of the usual kinds takes
 MAX_FEEDS = 5_000  # in all paths of a case: over twice what the most wasteful right sampler needs
-
-
-@dataclass(frozen=True, slots=True)
-class SamplerRun:
-    """One text, the tokens fed for it, and the probability of this run."""
-
-    new: list[int]
-    calls: list[Call]
-    probability: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +50,41 @@ def play_once(
     source: RandomSource | None = None,
     seeds: Seeds | None = None,
     tape: Tape | None = None,
+    forgotten: str | None = None,
     **more: Any,
 ) -> SamplerRun:
     """One run; `source` decides what is random, or `seeds` are set, if they are given.
 
-    tape: keeps the tokens that the models are fed, even if the run fails.
+    tape: keeps the tokens that the models are fed, even if the run fails. forgotten: the model that
+    rewinds itself; None: the one that this sampler forgets. The target's cache is known once the
+    next token is drafted, so one token more is asked for where chance decides, and left out.
     """
     tape = tape or blank_tape(case)
-    models = [OfferedModel("target", case.offered(case.target), tape).offer()]
-    asked: list[Any] = [list(case.prompt), case.n_new]
+    if forgotten is None:
+        forgotten = "" if case.draft is None else forgotten_rewind(student)
+    models = [model.offer() for model in models_of(case, tape, forgotten)]
+    n_more = int(forgotten == "target" and case.kind not in SURE)
+    asked: list[Any] = [list(case.prompt), case.n_new + n_more]
     if case.draft is not None:
-        models.append(OfferedModel("draft", case.offered(case.draft), tape).offer())
         asked.append(_given_out(case.gammas, tape) if len(case.gammas) > 1 else case.gammas[0])
     sampler = "autoregressive" if case.draft is None else "speculative"
     settings = {**case.settings, **more}
     got = call(student, sampler, *models, *asked, source=source, seeds=seeds, **settings)
     new = tokens_in(got, 100 + case.n_new)
+    new = new[: case.n_new] if n_more and len(new) == case.n_new + 1 else new
     if case.draft is not None and min(case.gammas) > 1 and len(new) > 2:
         _expect_asked(tape.calls, tuple(case.prompt))
     probability = 1.0 if source is None else source.probability
     return SamplerRun(new, tape.calls, probability)
+
+
+def forgotten_rewind(student: Student) -> str:
+    """The one model that the student's sampler does not rewind, or ""."""
+
+    def play(forgotten: str) -> SamplerRun:
+        return play_once(student, PROBE, forgotten=forgotten)
+
+    return student.once("forgotten rewind", lambda: found_forgotten(student, play))
 
 
 def blank_tape(case: SamplingCase) -> Tape:

@@ -1,11 +1,36 @@
-"""The blocks of a speculative sampler, found from its text and from the tokens fed."""
+"""What is seen of a speculative sampler: its blocks, its caches, and a model that it never rewinds.
 
+A forgotten `rewind` changes all that comes after it: what is fed, accepted, reported and drawn. So
+its sampler is played with a model that rewinds itself, and one check names the mistake.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
+from typing import Any
 
-from labkit.labs.speculative.checks.cases import SamplingCase, guesses, n_alike
-from labkit.labs.speculative.checks.models import Call
-from labkit.labs.speculative.checks.runs import SamplerRun
+from torch import Tensor
+
+from labkit.bridge.student import Student, StudentError, raised_by
+from labkit.checks.compare import show
+from labkit.checks.core import Wrong
+from labkit.labs.speculative.checks.cases import SamplingCase, guesses, n_alike, sure_text
+from labkit.labs.speculative.checks.models import (
+    Call,
+    Mind,
+    OfferedModel,
+    SamplerRun,
+    Tape,
+    circle,
+    verified_next,
+)
+
+RING = (3, 1, 4, 0, 5, 2)
+PROBE = SamplingCase(
+    "some", "sure", circle(RING), (3, 1, 4), 17, circle(RING, slips=(1, 5, 2)), (3,)
+)
+REJECTED = "The cache still holds rejected tokens."
+SURE = ("sure", "cut", "silent", "asked", "ends", "greedy")  # kinds with one text only
 
 
 def verified(run: SamplerRun, case: SamplingCase) -> list[Call]:
@@ -77,12 +102,143 @@ def was_rejected(run: SamplerRun, case: SamplingCase) -> bool:
     return any(block.n_kept < min(block.n_drafted or 0, block.n_wanted) for block in blocks)
 
 
-def verified_next(run: SamplerRun, index: int) -> list[tuple[int, ...]]:
-    """The texts that the target is asked about after that call and before the draft's next one."""
-    found: list[tuple[int, ...]] = []
-    for call in run.calls[index + 1 :]:
-        if call.model == "target":
-            found.append(call.text)
-        elif found:
-            break
+class _Draft(OfferedModel):
+    """A draft that goes back when the target does, and never by itself."""
+
+    def follow(self, n_cached: int) -> None:
+        del self._cache[n_cached:]
+
+    def rewind(self, n_cached: Any) -> None:
+        self._tape.spend()
+
+
+class _Leader(OfferedModel):
+    """A target that takes its draft back with it."""
+
+    draft: _Draft
+
+    def rewind(self, n_cached: Any) -> None:
+        super().rewind(n_cached)
+        self.draft.follow(int(n_cached))
+
+
+class _Target(OfferedModel):
+    """A target that goes back by itself before it is fed.
+
+    If nothing is left to chance, it keeps what is its own text. Else the draft's cache shows where
+    the block began: it has the text and all drafted tokens but the last one.
+    """
+
+    draft: OfferedModel
+    text: Sequence[int] = ()
+
+    def feed(self, tokens: Any) -> Tensor:
+        fed = list(tokens)[:99]
+        kept = self._cache[: n_alike(self._cache, self.text)] if self.text else self._block(fed)
+        self._cache[:] = kept
+        return super().feed(fed)
+
+    def _block(self, fed: list[int]) -> list[int]:
+        known = self.draft._cache
+        for n in (len(fed) - 1, len(fed)):
+            text = known[: len(known) - n]
+            if n and known[len(text) :] == fed[:n] and self._cache[: len(text)] == text:
+                return text
+        return self._cache
+
+    def rewind(self, n_cached: Any) -> None:
+        self._tape.spend()
+
+
+def pair_of(
+    target: Mind, draft: Mind, tape: Tape, forgotten: str, cached: Sequence[int] = (0, 0)
+) -> list[OfferedModel]:
+    """Target and draft; the forgotten one rewinds itself. cached: tokens that each holds."""
+    kinds = {"target": (_Target, OfferedModel), "draft": (_Leader, _Draft)}
+    target_kind, draft_kind = kinds.get(forgotten, (OfferedModel, OfferedModel))
+    pair = [
+        target_kind("target", target, tape, [0] * cached[0]),
+        draft_kind("draft", draft, tape, [0] * cached[1]),
+    ]
+    if forgotten:
+        pair[0].draft = pair[1]
+    return pair
+
+
+def models_of(case: SamplingCase, tape: Tape, forgotten: str) -> list[OfferedModel]:
+    """The target, and the draft if there is one; the forgotten one rewinds itself."""
+    if case.draft is None:
+        return [OfferedModel("target", case.offered(case.target), tape)]
+    minds = case.offered(case.target), case.offered(case.draft)
+    target, draft = pair_of(*minds, tape, forgotten)
+    if forgotten == "target" and case.kind in SURE:
+        n = case.n_new + max(case.gammas) + 1
+        target.text = [*case.prompt, *guesses(case.target, case.prompt, n)]
+    return [target, draft]
+
+
+def found_forgotten(student: Student, play: Callable[[str], SamplerRun]) -> str:
+    """The one model that the sampler does not rewind rightly, or "".
+
+    play: plays PROBE, in which this model rewinds itself. The run must go wrong without that, and
+    must be right in all with it.
+    """
+    n_raised = len(raised_by(student))
+
+    def is_right(forgotten: str) -> bool:
+        try:
+            run = play(forgotten)
+            expect_caches_hold_the_text(run, PROBE)
+        except (Wrong, StudentError):
+            return False
+        n_calls, n_blocks = len(verified(run, PROBE)), len(blocks_of(run, PROBE))
+        return run.new == sure_text(PROBE) and (not forgotten or n_calls <= n_blocks)
+
+    names = ("", "target", "draft")
+    found = next((name for name in names if is_right(name)), "")
+    del raised_by(student)[n_raised:]
     return found
+
+
+def expect_rewound(forgotten: str) -> None:
+    """Raise Wrong if one model is not rewound."""
+    if forgotten:
+        raise Wrong(
+            f"the {forgotten}'s cache after a block with a rejected token",
+            expected="the text without its last token",
+            got="another length",
+            why=f"Call `{forgotten}.rewind` after each block, with the right length.",
+        )
+
+
+def expect_caches_hold_the_text(run: SamplerRun, case: SamplingCase) -> None:
+    """When a model is fed, its cache is the beginning of the text."""
+    text = (*case.prompt, *run.new)
+    n_known = 0
+    for call in (call for call in run.calls if call.model == "target"):
+        _expect_one_text(call, text, n_known)
+        n_known = n_alike(call.text, text)
+    for i, call in enumerate(run.calls):
+        if call.model == "draft":
+            texts = verified_next(run, i) or [text]
+            nearest = max(texts, key=lambda each: n_alike(call.text, each))
+            _expect_one_text(call, nearest, len(nearest))
+
+
+def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
+    """The cache is the beginning of the text, and what is fed goes on with it up to n_known."""
+    n_right = n_alike(call.text, text)
+    n_wanted = max(len(call.cached), min(n_known, len(call.text)))
+    if n_right >= n_wanted:
+        return
+    why = "A token is missing before it."
+    if 0 < n_right < len(call.cached):
+        is_twice = call.text[n_right] == call.text[n_right - 1]
+        why = "The token before it is there twice." if is_twice else REJECTED
+    raise Wrong(
+        f"the {call.model}'s cache, once it is fed {show(list(call.fed))}",
+        expected=show(list(text[:n_wanted])),
+        got=show(list(call.text[:n_wanted])),
+        where=f"token {n_right + 1}",
+        why=why,
+    )

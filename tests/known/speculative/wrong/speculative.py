@@ -147,20 +147,13 @@ target_probs = distribution(logits, temperature)
 # - draft_probs.append(distribution(logits, temperature, top_k, top_p))
 draft_probs.append(distribution(logits, temperature or 1.0, top_k, top_p))
 
-# fails the_text_has_the_targets_law one_target_call_verifies_a_block
-#   no_more_is_drafted_than_can_be_used no_model_is_fed_a_token_twice
-#   caches_hold_the_text_and_nothing_else every_block_is_reported greedy_text_is_the_targets
+# fails caches_hold_the_text_and_nothing_else
 
 # %% the target's cache keeps what was rejected
 # = target.rewind(len(text) - 1) => pass
 
 # %% the target's cache keeps one too many
 # = target.rewind(len(text) - 1) => target.rewind(min(target.n_cached(), len(text)))
-
-# fails the_text_has_the_targets_law one_target_call_verifies_a_block
-#   no_more_is_drafted_than_can_be_used no_model_is_fed_a_token_twice
-#   caches_hold_the_text_and_nothing_else every_block_is_reported greedy_text_is_the_targets
-#   a_draft_may_have_nothing_to_propose gamma_is_asked_for_before_each_block
 
 # %% the target's cache keeps one too few
 # = target.rewind(len(text) - 1) => target.rewind(max(len(text) - 2, 0))
@@ -170,6 +163,15 @@ draft_probs.append(distribution(logits, temperature or 1.0, top_k, top_p))
 # %% the draft's cache keeps what was rejected
 # = (text + drafted)[draft.n_cached() :] => drafted[-1:] or text[draft.n_cached() :] or text[-1:]
 # = draft.rewind(min(draft.n_cached(), len(text) - 1)) => pass
+
+# %% the draft is not rewound
+# = draft.rewind(min(draft.n_cached(), len(text) - 1)) => pass
+
+# %% the target is rewound to all of the text
+# = target.rewind(len(text) - 1) => target.rewind(len(text))
+
+# %% the draft is rewound to all of the text
+# = draft.rewind(min(draft.n_cached(), len(text) - 1)) => draft.rewind(min(draft.n_cached(), len(text)))
 
 # fails caches_hold_the_text_and_nothing_else greedy_text_is_the_targets
 
