@@ -245,7 +245,7 @@ def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase
             "memory was freed", expected=f"{len(case.too_large)} times", got=f"{n_freed} times"
         )
     if text and not is_shown_free(text):  # a count that comes from its process earns nothing
-        raise Undecided("it cannot be told from the text of `sweep` whether the exception is gone")
+        raise Undecided("the text of `sweep` does not show that the exception is gone")
 
 
 @_sweep(hint="Skip a point if it is in `done`.", applies_to=_only("done"))
