@@ -63,7 +63,8 @@ class AnswerSheet:
     def groups(self) -> dict[str, Group]:
         """The group of each answer, by id."""
         texts = {name: answer.compared for name, answer in self.answers.items()}
-        groups = groups_of(texts, self.question.model, self.question.cell)
+        code = {name: _digest(dict(answer.own)) for name, answer in self.answers.items()}
+        groups = groups_of(texts, self.question.model, self.question.cell, beside=code)
         return {name: group for group in groups for name in group.members}
 
 

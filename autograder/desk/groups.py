@@ -1,14 +1,16 @@
 """Answers that are alike: left blank, the same, nearly the same, or the kit's own.
 
-The same are equal up to case and white space, over their whole length: they may get one mark at
-once. Near are those with the same words and numbers, or nearly, by RapidFuzz's ratio. An answer
-joins a group if it is near the group's first one.
+The same are equal up to case and white space, over their whole length, and have the same beside
+them, such as the code that the question names: they may get one mark at once. Near are those with
+the same words and numbers, or nearly, by RapidFuzz's ratio. An answer joins a group if it is near
+the group's first one.
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from rapidfuzz import fuzz, process
 
@@ -32,21 +34,28 @@ def normalised(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
-def groups_of(texts: Mapping[str, str], *models: str) -> list[Group]:
-    """Every answer in exactly one group. models: the kit's own answer, with and without rubric."""
-    same: dict[str, list[str]] = {}
+def groups_of(
+    texts: Mapping[str, str], *models: str, beside: Mapping[str, str] = MappingProxyType({})
+) -> list[Group]:
+    """Every answer in exactly one group.
+
+    models: the kit's own answer, with and without rubric. beside: what else a person reads of an
+    answer.
+    """
+    same: dict[tuple[str, str], list[str]] = {}
     blank: list[str] = []
     for name, text in texts.items():
-        alike = blank if is_unwritten(text) else same.setdefault(normalised(text), [])
+        read = normalised(text), beside.get(name, "")
+        alike = blank if is_unwritten(text) else same.setdefault(read, [])
         alike.append(name)
-    own, words = [*map(_words, models)], {text: _words(text) for text in same}
+    own, words = [*map(_words, models)], {read: _words(read[0]) for read in same}
     is_own = {
         each: any(fuzz.ratio(each, model) >= OWN_ENOUGH for model in own) for each in words.values()
     }
     groups = [Group(BLANK, tuple(blank))] if blank else []
-    if copied := [name for text, names in same.items() if is_own[words[text]] for name in names]:
+    if copied := [name for read, names in same.items() if is_own[words[read]] for name in names]:
         groups.append(Group(OWN, tuple(copied)))
-    return groups + _near([(w, same[text]) for text, w in words.items() if not is_own[w]])
+    return groups + _near([(w, same[read]) for read, w in words.items() if not is_own[w]])
 
 
 def _words(text: str) -> str:

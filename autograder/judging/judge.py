@@ -33,7 +33,14 @@ from autograder.record.results import (
     score_of,
 )
 from labkit.checks.borrowed import borrowed
-from labkit.checks.core import Check, Finding, checks_of, points_by_weight, share_of_points
+from labkit.checks.core import (
+    RAISES,
+    Check,
+    Finding,
+    checks_of,
+    points_by_weight,
+    share_of_points,
+)
 from labkit.checks.names import bound_names
 from labkit.checks.outline import experiments_of
 from labkit.checks.unjudged import judged
@@ -202,9 +209,12 @@ def _with_reason(
 
     It is not decided if the grader lacks what the code needs.
     """
+    is_stopped = finding.status == "todo" or finding.cause.startswith(RAISES)
+    if not is_stopped:  # a wrong value may read like what is said here of an exception
+        return finding
     name = _missing_name(finding.message)
-    if not name or finding.passed:
-        lacking = "" if finding.passed else right_elsewhere(finding.message)
+    if not name:
+        lacking = right_elsewhere(finding.message)
         return Finding.undecided(finding.check, lacking) if lacking else finding
     why = session.why_unbound(name)
     if not why and name in unrun:

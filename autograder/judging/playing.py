@@ -153,7 +153,8 @@ def _play(play: Play, student: Student, broken: list[str]) -> Finding:
         finding = Finding.failed(check, Wrong(f"{UNREADABLE}: {error}", cause=UNREADABLE))
         return finding if isinstance(error, Changed) else finding.without(f": {error}")
     except Exception as error:
-        if isinstance(error, MemoryError) or NO_MEMORY in str(error):
+        is_torchs = type(error) is RuntimeError and NO_MEMORY in str(error)
+        if isinstance(error, MemoryError) or is_torchs:
             raise Overfilled(FULL) from None
         broken.append(
             f"our check {check.name} broke ({in_a_line(error)}); mark {check.exercise} by hand and "

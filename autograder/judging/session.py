@@ -6,7 +6,7 @@ checks are played in forks of that child.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
@@ -79,7 +79,7 @@ class Session:
         if self._child is None:
             return
         try:
-            with self._child.deadline(self.limits.check_s):
+            with self._child.deadline(self.limits.check_s), self._with_ours():
                 for name, exercise in places.items():
                     self._child.names_of = exercise
                     SteadyChannel(self._child, self._seen, self._words).look_at([name])
@@ -123,9 +123,11 @@ class Session:
         """
         self._refuse_more()
         self._child.names_of = exercise
-        ours = self._child.own_time.with_ours(CALLBACK_SHARE * self.limits.check_s)
-        with self._child.deadline(self.limits.check_s), ours:
+        with self._child.deadline(self.limits.check_s), self._with_ours():
             yield
+
+    def _with_ours(self) -> AbstractContextManager[None]:
+        return self._child.own_time.with_ours(CALLBACK_SHARE * self.limits.check_s)
 
     def is_ready_again(self) -> bool:
         """Whether the next fork knows nothing of the checks that were played before.

@@ -8,6 +8,7 @@ from autograder.judging.own_time import GRAIN_S, OwnTime
 from labkit.bridge.wire import WireError
 
 _READ_BYTES_PER_S = 8 << 20  # to decode what came is work for us: a long reply takes its time
+_PART_S = 2e-5  # to read less than was announced is work for us, too, however little came
 
 
 class Silence(Exception):
@@ -21,9 +22,9 @@ class OtherSpoke(Exception):
 class TimedSocket:
     """A socket for `labkit.bridge.wire` whose reads and writes share one time budget.
 
-    Only waiting counts, corrected by `own_time`, and the size of messages. Sending bytes slowly
-    does not avoid the limit. If `other` becomes readable while this socket has nothing,
-    `OtherSpoke` is raised.
+    Only waiting counts, corrected by `own_time`, and the size and the number of parts of messages.
+    Sending bytes slowly, or one by one, does not avoid the limit. If `other` becomes readable while
+    this socket has nothing, `OtherSpoke` is raised.
     """
 
     def __init__(
@@ -51,7 +52,18 @@ class TimedSocket:
                 self._wait(select.POLLIN)
             else:
                 self.remaining_s -= n_read / _READ_BYTES_PER_S
+                if n_read < len(view):
+                    self._charge_part()
                 return n_read
+
+    def _charge_part(self) -> None:
+        """Charge a read that has not brought all. Raises: Silence once the time is used up.
+
+        The last message may take as long as the largest one.
+        """
+        self.remaining_s -= _PART_S
+        if self.remaining_s < -self._max_bytes / _READ_BYTES_PER_S:
+            raise Silence
 
     def sendall(self, data: bytes | memoryview) -> None:
         """Write everything, in time."""

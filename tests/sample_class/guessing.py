@@ -1,7 +1,7 @@
 """Several guesses for one answer: by functions made for it, by what replays it, by later cells."""
 
 from autograder.practice import Edit, Sample, cell_called, insert
-from autograder.practice.edits import replace
+from autograder.practice.edits import add, replace
 
 # One guess with the function of the notebook, another with a right one in its place.
 RECOGNIZES_A_PART = """
@@ -63,6 +63,53 @@ n_params.is_fresh = True
 """
 
 
+# What a later cell may change of answers above it.
+LATER = {
+    "classes and code": """
+def nothing(*_, **__):
+    return None
+
+for one in list(globals().values()):
+    if isinstance(one, type) and one.__module__ == "__main__":
+        one.__init__ = one.__getattribute__ = nothing
+    if hasattr(one, "__code__") and one.__module__ == "__main__":
+        one.__code__ = nothing.__code__
+""",
+    "modules": """
+import sys
+sys.modules["math"] = sys.modules["random"] = sys.modules["torch"] = None
+""",
+    "torch's modes": """
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+class Zeros(TorchFunctionMode):
+    def __torch_function__(self, *_): return 0
+
+class Dispatched(TorchDispatchMode):
+    def __torch_dispatch__(self, f, *_): return torch.ops.aten.zeros.default([])
+
+torch.set_grad_enabled(False)
+torch.autocast("cpu").__enter__()
+Dispatched().__enter__()
+Zeros().__enter__()
+""",
+}
+# Wrong numbers that a later cell puts right.
+RIGHT_ITEMS = """
+for row in kv_table.values():
+    if isinstance(row, list): row[2] *= 2
+"""
+
+
+def right_items_below(notebook: dict) -> None:
+    """A wrong table in its cell; a later cell corrects its items."""
+    cell_called(notebook, "kv_table")["source"] += (
+        "\nfor row in kv_table.values():\n    if isinstance(row, list): row[2] /= 2"
+    )
+    insert(notebook, RIGHT_ITEMS)
+
+
 def a_live_number(notebook: dict) -> None:
     """A wrong answer that becomes right where no function was called before."""
     cell_called(notebook, "n_params")["source"] += "\n\n" + ANOTHER_NUMBER
@@ -101,4 +148,11 @@ SAMPLES = [
            ("largest_model",)),
     Sample("x68", "01_memory", "another guess in a number that is asked for at every look",
            a_live_number, ("training",)),
+    Sample("x58", "04_kv_cache", "a later cell changes classes and code of functions",
+           add(LATER["classes and code"])),
+    Sample("x59", "04_kv_cache", "a later cell changes the table of modules",
+           add(LATER["modules"])),
+    Sample("x77", "04_kv_cache", "a later cell enters modes of torch", add(LATER["torch's modes"])),
+    Sample("x78", "01_memory", "a later cell puts the items of a wrong answer right",
+           right_items_below, ("cells_of_larger_batches_are_multiples",)),
 ]  # fmt: skip

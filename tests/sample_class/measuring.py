@@ -2,6 +2,7 @@
 
 from autograder.practice import Sample, cell_called, insert
 from autograder.practice.edits import replace
+from autograder.record.results import PARTLY
 from tests.sample_class.edits import forged
 
 PATCH_MEASURING = """
@@ -111,6 +112,15 @@ def sweep(points, measure, save, free_memory, done=()):
         save(point, samples, outcome)
 """
 
+# The same, and the text does not show where memory is freed.
+SPARES_PROBES_UNSEEN = (
+    SPARES_PROBES.replace("free_memory()", "at_once(free_memory)")
+    + """
+def at_once(function):
+    function()
+"""
+)
+
 # Prices that are near to any other number, because an hour costs next to nothing.
 NO_PRICE = """
 serving_point = {
@@ -173,6 +183,8 @@ SAMPLES = [
            replace(ONE_LESS, "sweep"), ("memory_is_freed_once_the_exception_is_gone",)),
     Sample("x63", "02_throughput", "a count of exceptions that sees only those of the check",
            replace(SPARES_PROBES, "sweep"), ("memory_is_freed_once_the_exception_is_gone",)),
+    Sample("x69", "02_throughput", "the same, where the text does not show it",
+           replace(SPARES_PROBES_UNSEEN, "sweep"), (), PARTLY),
     Sample("x29", "02_throughput", "an hour that costs nothing", replace(NO_PRICE, "serving_point"),
            ("the_batch_fits_the_limit", "the_price_follows_from_the_step")),
     forged("x31", "03_cache_benchmark", "patches the clock, the device, the physics, the checks",

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.desk.answers import Answer, AnswerSheet
 from autograder.desk.groups import ALONE, BLANK, NEAR, OWN, SAME, groups_of
+from autograder.desk.rubric import Question
 from labkit.checks.handin import WRITTEN_STUB
 
 LONG = (
@@ -54,6 +56,23 @@ def test_other_numbers_make_another_short_answer():
 def test_what_may_mean_something_else_is_not_the_same(one, other):
     assert SAME not in kinds({"a": one, "b": other}).values()
     assert kinds({"a": one, "b": f" {one.upper()}\n"}) == {"a": SAME, "b": SAME}
+
+
+def test_the_same_text_beside_other_code_is_not_the_same():
+    texts = dict.fromkeys("abc", LONG)
+    found = groups_of(texts, *MODELS, beside={"a": "x = 1", "b": "x = 1", "c": "x = 2"})
+    assert [(group.kind, group.members) for group in found] == [(NEAR, ("a", "b", "c"))]
+    same = groups_of(texts, *MODELS, beside=dict.fromkeys("abc", "x = 1"))
+    assert [group.kind for group in same] == [SAME]
+
+
+def test_answers_about_other_code_of_their_own_get_no_common_mark():
+    question = Question("01_memory", "growth", 1.0, "Explain `n`.", "", "", (), "")
+    code = {"a": {"n": "n = 1"}, "b": {"n": "n = 2"}, "c": {}, "d": {}}
+    answers = {name: Answer(name, None, LONG, own=own) for name, own in code.items()}
+    assert {group.kind for group in AnswerSheet(question, answers).groups.values()} == {NEAR}
+    blank = {name: Answer(name, None, "", own=own) for name, own in code.items()}
+    assert {group.kind for group in AnswerSheet(question, blank).groups.values()} == {BLANK}
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.text(), max_size=20))

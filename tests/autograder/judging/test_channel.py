@@ -14,6 +14,8 @@ import pytest
 from autograder.judging.channel import Budget, RemoteChannel
 from autograder.judging.ends import Overran, Tampered
 from autograder.judging.own_time import OwnTime
+from autograder.judging.timed_socket import Silence, TimedSocket
+from labkit.bridge.frames import _read
 
 
 def calls_back(sock, callback):
@@ -80,3 +82,28 @@ def test_our_memory_for_what_comes_is_bounded():
     fills += "values = [bytes(8 << 20) for _ in range(64)]"
     ended = subprocess.run([sys.executable, "-c", fills], capture_output=True, text=True)
     assert ended.stderr.splitlines()[-1] == "MemoryError"
+
+
+class ByteByByte:
+    """A socket that always has one byte more, and never makes us wait."""
+
+    n_reads = 0
+
+    def setblocking(self, _):
+        pass
+
+    def recv_into(self, view):
+        self.n_reads += 1
+        return 1
+
+
+def test_bytes_that_come_one_by_one_use_up_the_limit():
+    sock = ByteByByte()
+    wire = TimedSocket(sock, 1 << 16)
+    wire.remaining_s = 0.1
+    with pytest.raises(Silence):
+        _read(wire, 1 << 16)
+    assert sock.n_reads < 6_000
+    honest = TimedSocket(ByteByByte(), 1)
+    assert len(_read(honest, 1)) == 1
+    assert honest.remaining_s > -1e-6  # what comes as a whole costs nothing besides

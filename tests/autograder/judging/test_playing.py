@@ -77,6 +77,15 @@ def test_values_that_fill_our_memory_cost_their_check_and_are_not_our_mistake(ru
     assert broken == []
 
 
+def test_a_value_that_reads_like_full_memory_is_not_taken_for_it(run):
+    def breaks(number):
+        raise ValueError("no number: can't allocate memory")
+
+    found = Playing(run("def one(): return 1"), broken := []).play_all(ours(breaks))
+    assert FULL not in found[0].message
+    assert len(broken) == 1
+
+
 CARRIERS = {  # ways from one fork to the next: a cell, how a number is put there, how it is read
     "a pipe": (
         "r, w = os.pipe(); os.set_blocking(r, False)",

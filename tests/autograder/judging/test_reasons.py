@@ -2,15 +2,19 @@
 
 import sys
 from dataclasses import replace as replace_field
+from types import SimpleNamespace
 
 import pytest
 from nbformat.v4 import new_output
 
 from autograder.judging.jobs import Limits
+from autograder.judging.judge import _with_reason
 from autograder.judging.reasons import error_of, right_elsewhere
 from autograder.practice import Sample, cell_called
 from autograder.practice.edits import replace, rewrite
 from autograder.record.results import PARTLY
+from labkit.checks.core import RAISES, Check, Finding
+from labkit.checks.wrong import Wrong
 from tests.sample_class.demo import RUN, grade_class, is_as_expected
 
 LAB = "01_memory"
@@ -108,3 +112,18 @@ def test_a_right_answer_in_another_environment_gets_its_points_or_a_person(tmp_p
         assert {one.status for one in checks} == {"undecided"}
         assert "the grader has no package `seaborn`" in checks[0].message
         assert found[student].problem == "A person has to decide checks of largest_model."
+
+
+SAYS = "cell 3 ended with ModuleNotFoundError: No module named 'seaborn'"
+UNDEFINED = "the notebook does not define seaborn."
+
+
+@pytest.mark.parametrize("text", [SAYS, UNDEFINED])
+def test_a_wrong_value_that_reads_like_what_the_grader_lacks_is_wrong(text):
+    check = Check("holds", "f", "Claim.", "", 1, lambda case: True, None)
+    session = SimpleNamespace(why_unbound=lambda name: SAYS)
+    for wrong in (Wrong(text), Wrong("f()", expected="1", got=text)):
+        finding = Finding.failed(check, wrong)
+        assert _with_reason(finding, session, {"seaborn": 1}, []) == finding
+    raised = Finding.failed(check, Wrong(SAYS, cause=f"{RAISES} ModuleNotFoundError"))
+    assert _with_reason(raised, session, {}, []).is_undecided

@@ -4,6 +4,7 @@ import pytest
 
 from autograder.builder.source import find_lab, solved_text
 from labkit.labs.throughput.checks.handlers import is_freed_inside_except
+from labkit.labs.throughput.checks.shown_free import is_shown_free
 from tests.known import mutants_of, variants_of
 
 LAB = find_lab("throughput")
@@ -16,6 +17,35 @@ HEAD = "def sweep(points, run, keep, free, done=()):\n    for point in points:\n
 @pytest.mark.parametrize("text", RIGHT)
 def test_no_right_sweep_frees_memory_inside_except(text):
     assert not is_freed_inside_except(text)
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_each_right_sweep_shows_that_the_exception_is_gone(text):
+    assert is_shown_free(text)
+
+
+TRY = "        try: run(point)\n        except MemoryError as error: "
+SECRET = {
+    "by a function of its own": TRY + "later(free)\n",
+    "by another name": "        f = free\n" + TRY + "f()\n",
+    "by a lambda": TRY + "(lambda: free())()\n",
+    "by a function inside": "        def f(): free()\n" + TRY + "f()\n",
+    "while it has a name": TRY + "kept = error\n        free()\n",
+    "while a list has it": TRY + "kept.append(error)\n        free()\n",
+    "in the next turn": "        free()\n" + TRY + "kept = error\n",
+    "by a helper that runs it": "        attempt(run, point)\n        free()\n",
+    "after it was looked for": TRY + "kept = sys.exc_info()\n        free()\n",
+    "from a function inside": "        def f():\n            try: run(point)\n"
+    "            except MemoryError as e: return e\n        kept = f()\n        free()\n",
+    "where it may be in flight": "        try: run(point)\n        finally: free()\n",
+    "at the end of another": TRY + "pass\nsweep = wrapped(sweep)\n",
+}
+
+
+@pytest.mark.parametrize("body", SECRET.values(), ids=SECRET)
+def test_a_text_that_may_free_memory_while_the_exception_exists_shows_nothing(body):
+    assert not is_shown_free(HEAD + body)
+    assert is_shown_free(HEAD + TRY + "pass\n        free()\n")
 
 
 def test_a_sweep_that_frees_memory_inside_except_is_found():

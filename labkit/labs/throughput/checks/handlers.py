@@ -29,13 +29,14 @@ def _handlers(body: list[ast.stmt], measure: str) -> Iterator[ast.ExceptHandler]
     """For each innermost `try` that calls this function, what catches its MemoryError."""
     for node in _inside(body):
         if isinstance(node, ast.Try) and _calls(node.body, measure):
-            caught = [one for one in node.handlers if _catches(one)]
+            caught = [one for one in node.handlers if catches_memory_error(one)]
             inner = [*_handlers(node.body, measure)]
             if caught and not inner:
                 yield caught[0]
 
 
-def _catches(handler: ast.ExceptHandler) -> bool:
+def catches_memory_error(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches every MemoryError."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(
         kind is None or (isinstance(kind, ast.Name) and kind.id in CATCH_ALL) for kind in kinds
