@@ -378,10 +378,10 @@ class PagedCache:
     def name_blocks(self, sequence_id: int, hashes: Sequence[Hashable]) -> None:
         """Name the full blocks of a sequence by these hashes, in order.
 
-        Of two lengths, the smaller counts: blocks without a hash get no name.
-        A name ends when its block becomes free, or when `append` writes into
-        it (after a rewind). A hash that names another block already stays
-        with that block.
+        If there are fewer hashes than blocks, or more, the rest counts for
+        nothing. A name ends when its block becomes free, or when `append`
+        writes into it (after a rewind). A hash that names a block already
+        stays with that block.
         """
         n_full = self.lengths[sequence_id] // self.keys.shape[2]
         for name, block in zip(hashes, self.tables[sequence_id][:n_full], strict=False):

@@ -401,7 +401,8 @@ print(f"slots: {window}; tokens that went through them: {ring.length}")
 # A new request can also find blocks that an earlier one computed. In lab 3 you gave each full block
 # a hash, which stands for the block and all tokens before it. `name_blocks` remembers these hashes,
 # and `begin` starts a sequence with the blocks that it finds. A name must end when its block no
-# longer holds these tokens. You may take any free block.
+# longer holds these tokens. You may take any free block. The methods whose names begin with `_` are
+# suggestions: write others, or none.
 #
 # Write the class in five stages, and run the check after each:
 #

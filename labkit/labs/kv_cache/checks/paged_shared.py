@@ -2,13 +2,14 @@
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student
+from labkit.bridge.student import Student, StudentError
 from labkit.checks.compare import expect_equal, expect_number
 from labkit.checks.core import check
 from labkit.checks.forms import HeldObject, expect_refusal
@@ -74,6 +75,12 @@ def a_write_into_a_shared_block_is_made_in_a_copy(student: Student, case: PagedC
             expect_number(n_free, case.n_blocks - n_used, f"n_free_blocks {when}", slips=slips)
         why = "The second writer is the only one that still has the block. It needs no copy."
         expect_equal(n_used, 3, "the blocks of both, after each appended one token", why=why)
+    cache, _ = _forked(student, case, 2 * case.block_size)
+    tables, n_free = _tables_after(cache, case, ("append", CHILD, *case.tokens(1, of=1)))
+    when = "after a fork of two full blocks, and append(8, 1 token)"
+    why = "A full block needs no copy: nobody writes into it."
+    expect_equal(tables[0], tables[1][:2], f"the first two blocks of both {when}", why=why)
+    expect_number(n_free, case.n_blocks - 3, f"n_free_blocks {when}")
 
 
 def _tables_after(cache: HeldObject, case: PagedCase, step: tuple) -> tuple[list[list[int]], int]:
@@ -134,6 +141,11 @@ def a_fork_that_cannot_be_is_refused(student: Student, case: PagedCase) -> None:
     slips = {before.n_free: "Some blocks still count as used, and no sequence has them."}
     what = "n_free_blocks after all sequences were freed"
     expect_number(n_free, case.n_blocks, what, slips=slips)
+    cache = case.build(student)
+    with suppress(StudentError):  # that it is a MemoryError, another check asks
+        cache.append(THIRD, *case.tokens(case.n_blocks * case.block_size + 1, of=2))
+    what = "fork(2, 3) after a refused append(2, ...), so there is no sequence 2"
+    expect_refusal(lambda: cache.fork(THIRD, 3), "ValueError", what)
 
 
 @_shared(hint="Count one more block if the last one has to be copied.")
@@ -164,6 +176,19 @@ def a_copy_needs_a_free_block(student: Student, case: PagedCase) -> None:
     expect_tokens_in_blocks(
         cache, case, lives, which=" after a rewind into a shared block and a refused append"
     )
+    _expect_both_counted(student, case)
+
+
+def _expect_both_counted(student: Student, case: PagedCase) -> None:
+    """With one free block, an append that needs a copy and a new block changes nothing."""
+    size = case.block_size
+    cache, tokens = _forked(student, case, size + 1)
+    cache.append(THIRD, *case.tokens((case.n_blocks - 3) * size, of=1))
+    what = f"appending {size} tokens to a shared block with one free block: a copy and a new block"
+    expect_refusal(lambda: cache.append(CHILD, *case.tokens(size, of=2)), "MemoryError", what)
+    expect_number(cache.n_free_blocks, 1, "n_free_blocks after a refused append")
+    which = " after a refused append that needed a copy and a new block"
+    expect_tokens_in_blocks(cache, case, {PARENT: tokens, CHILD: tokens}, which=which)
 
 
 @_shared(hint="Look up the hashes in order, and stop at the first that names no block.")
@@ -227,6 +252,42 @@ def a_name_ends_with_the_tokens_it_stands_for(student: Student, case: PagedCase)
     length = cache.begin(CHILD, names)
     what = "what begin returns after a rewind and an append into the second block"
     expect_number(length, size, what, slips={2 * size: why})
+    _expect_name_stays(student, case)
+    _expect_ends_of_names(student, case)
+
+
+def _expect_name_stays(student: Student, case: PagedCase) -> None:
+    """A copy has no name. The block that was copied keeps its own, with its tokens."""
+    size, names = case.block_size, ["first", "second"]
+    cache, tokens = _forked(student, case, 2 * size)
+    cache.in_turn(("name_blocks", PARENT, names), ("rewind", CHILD, 1))
+    table, copied = _tables_after(cache, case, ("append", CHILD, *case.tokens(1, of=1)))[0]
+    if table[-1] == copied[-1]:
+        return  # another check is about the copy
+    length, when = cache.begin(THIRD, names), "after the fork was rewound and wrote into a copy"
+    slips = {size: "The parent still has the block that was copied, so its name stays."}
+    expect_number(length, 2 * size, f"what begin returns {when}", slips=slips)
+    why = "The name went to the copy, which has other tokens."
+    expect_tokens_in_blocks(cache, case, {THIRD: tokens}, which=f" {when}", why=why)
+
+
+def _expect_ends_of_names(student: Student, case: PagedCase) -> None:
+    """A hash stays with the block that it names. All names of a free block end."""
+    cache, (first, other) = (
+        case.build(student),
+        (case.tokens(case.block_size, of=i) for i in (0, 1)),
+    )
+    steps = [("append", PARENT, *first), ("name_blocks", PARENT, ["one"])]
+    steps += [("append", CHILD, *other), ("name_blocks", CHILD, ["one"]), ("begin", THIRD, ["one"])]
+    cache.in_turn(*steps)
+    why = "The hash names the first block already, so it stays with that block."
+    which = " that began with a hash which was given to two blocks"
+    expect_tokens_in_blocks(cache, case, {THIRD: first}, which=which, why=why)
+    cache = case.build(student)
+    cache.in_turn(*steps[:2], ("name_blocks", PARENT, ["two"]), ("free", PARENT))
+    for one, name in enumerate(("one", "two")):
+        what = f"what begin returns for {name!r}, one of two names of a block that is free now"
+        expect_number(cache.begin(one, [name]), 0, what)
 
 
 @dataclass

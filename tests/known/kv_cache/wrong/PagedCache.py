@@ -26,7 +26,7 @@ table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 # fails a_sequence_takes_just_enough_blocks rewind_gives_emptied_blocks_back
 #   running_out_of_blocks_changes_nothing a_fork_has_the_tokens_and_takes_no_block
 #   a_write_into_a_shared_block_is_made_in_a_copy a_shared_block_is_freed_by_its_last_sequence
-#   (a_family_of_forks_keeps_its_tokens)
+#   a_copy_needs_a_free_block (a_family_of_forks_keeps_its_tokens)
 
 # %% takes the next block as soon as one is full
 # = -(-end // block_size) - len(table) => max(0, end // block_size + 1 - len(table))
@@ -42,7 +42,7 @@ table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 #   a_fork_has_the_tokens_and_takes_no_block a_write_into_a_shared_block_is_made_in_a_copy
 #   a_shared_block_is_freed_by_its_last_sequence a_fork_that_cannot_be_is_refused
 #   a_copy_needs_a_free_block a_new_sequence_begins_with_the_blocks_found
-#   a_family_of_forks_keeps_its_tokens
+#   a_family_of_forks_keeps_its_tokens a_name_ends_with_the_tokens_it_stands_for
 
 # %% fills blocks from the back
 # = self.keys[blocks, :, positions % block_size] => self.keys[blocks, :, -1 - positions % block_size]
@@ -51,7 +51,7 @@ table, length = sorted(self.tables[sequence_id]), self.lengths[sequence_id]
 #   every_block_has_one_owner_through_a_long_life a_write_into_a_shared_block_is_made_in_a_copy
 #   a_shared_block_is_freed_by_its_last_sequence a_fork_that_cannot_be_is_refused
 #   a_copy_needs_a_free_block a_new_sequence_begins_with_the_blocks_found
-#   a_family_of_forks_keeps_its_tokens
+#   a_family_of_forks_keeps_its_tokens a_name_ends_with_the_tokens_it_stands_for
 
 # %% all sequences share one table
 # = list(self.tables.get(sequence_id, [])) => next(iter(self.tables.values()), [])
@@ -120,7 +120,8 @@ self.tables[sequence_id] = table[n_rewound:]
 n_missing = -(-end // block_size) - len(table)
 self.lengths[sequence_id] = end
 
-# fails running_out_of_blocks_changes_nothing
+# fails running_out_of_blocks_changes_nothing a_fork_that_cannot_be_is_refused
+#   a_copy_needs_a_free_block
 
 # %% takes the last free blocks before it refuses
 # - raise MemoryError(f"{n_needed} blocks are needed, {self.n_free_blocks} are free")
@@ -272,3 +273,36 @@ if self.n_references[block] == 0:
 
 # %% a block that is written again keeps its name
 # = elif writes_last: => elif False:
+
+# %% the name of a block that was copied ends
+# - self._leave([shared])
+self._forget_name(shared)
+self._leave([shared])
+
+# %% the name goes to the copy
+# - self._leave([shared])
+self.named = {name: table[-1] if one == shared else one for name, one in self.named.items()}
+self._leave([shared])
+
+# %% a hash that names a block moves to another
+# = self.named.setdefault(name, block) => self.named[name] = block
+
+# %% one name of a free block ends, and others stay
+# - self.named = {name: other for name, other in self.named.items() if other != block}
+name = next((name for name, other in self.named.items() if other == block), None)
+self.named.pop(name, None)
+
+# fails a_write_into_a_shared_block_is_made_in_a_copy (a_family_of_forks_keeps_its_tokens)
+
+# %% a full block that is shared is copied
+# - writes_last = start % block_size > 0
+writes_last = start > 0
+# - n_copies = int(writes_last and self.n_references[table[-1]] > 1)
+n_copies = int(writes_last and self.n_references[table[-1]] > 1 and bool(table))
+# = elif writes_last: => elif start % block_size > 0:
+
+# fails a_fork_that_cannot_be_is_refused
+
+# %% a refused first append leaves an empty sequence
+# = table = list(self.tables.get(sequence_id, [])) => table = list(self.tables.setdefault(sequence_id, []))
+# = start = self.keys.shape[2], self.lengths.get(sequence_id, 0) => start = self.keys.shape[2], self.lengths.setdefault(sequence_id, 0)
