@@ -8,7 +8,7 @@ from typing import Any
 from labkit.bridge.executor import describe_error
 from labkit.bridge.local import local_student
 from labkit.bridge.student import Student
-from labkit.checks import card, handin, outline
+from labkit.checks import card, handin, outline, why
 from labkit.checks.borrowed import borrowed, borrowed_name
 from labkit.checks.core import (
     Check,
@@ -95,6 +95,7 @@ class Checker:
 
     check = Checker("memory", globals())
     check("weight_bytes", points=2)
+    check.why("weight_bytes")
     check.all()
     check.ready()
     """
@@ -107,15 +108,33 @@ class Checker:
         self._namespace = namespace
         self._reports: dict[str, Report] = {}
         self._watch = watch(self._checks)
+        self._asked: dict[str, why.Asked] = {}
 
     def __call__(self, exercise: str, points: float) -> Report:
         """Check one exercise. Raises ValueError for a name that is no exercise of this lab."""
-        if exercise not in self._checks:
-            known = ", ".join(self._checks)
-            raise ValueError(f"no exercise {exercise!r} in this lab; there are: {known}")
+        self._expect_known(exercise)
         report = self._report(exercise, points)
         self._reports[exercise] = report
         return report
+
+    def why(self, exercise: str, choice: int | None = None) -> why.Shown:
+        """Ask which claim fails without one line of your own code, or answer with its number.
+
+        It earns no points. Raises ValueError for another exercise, or a number that no claim has.
+        """
+        self._expect_known(exercise)
+        source = why.definition_in(self._namespace.get("In", ()), exercise)
+        if not source or not all(finding.passed for finding in self._findings(exercise)):
+            said = f"First make all checks of `{exercise}` pass. The questions are about code."
+            return why.Shown(exercise, said)
+        asked = self._asked.get(exercise)
+        if asked is None or asked.source != source:
+            checks, cases = self._checks[exercise], self._cases[exercise]
+            play = why.play_here(self._namespace, checks, cases)
+            changes = why.changes_of(source, exercise)
+            asked = why.Asked(exercise, source, why.questions_of(changes, play))
+            self._asked[exercise] = asked
+        return asked.ask() if choice is None else asked.answer(choice)
 
     def all(self) -> Summary:
         """Check every part of the lab."""
@@ -137,6 +156,11 @@ class Checker:
         ran = self._namespace.get("In", ())
         return handin.look_at(path, lab, outline.outline_of(self._topic), ran, restart)
 
+    def _expect_known(self, exercise: str) -> None:
+        if exercise not in self._checks:
+            known = ", ".join(self._checks)
+            raise ValueError(f"no exercise {exercise!r} in this lab; there are: {known}")
+
     def _report(self, exercise: str, points: float) -> Report:
         findings = self._findings(exercise)
         failed = self._watch.failed.get(exercise, "") if self._watch else ""
@@ -146,7 +170,18 @@ class Checker:
             if failed and exercise in self._namespace
             else ""
         )
-        return Report(exercise, findings, points, note, self._progress(exercise, findings, points))
+        below = self._invitation(exercise, findings) + self._progress(exercise, findings, points)
+        return Report(exercise, findings, points, note, below)
+
+    def _invitation(self, exercise: str, findings: list[Finding]) -> str:
+        """After an exercise that passes, that there are questions about its code."""
+        is_green = all(finding.passed for finding in findings)
+        if not is_green or not why.definition_in(self._namespace.get("In", ()), exercise):
+            return ""
+        said = (
+            f'Which line does what? Run `check.why("{exercise}")`: a question about your own code.'
+        )
+        return f'<div style="{card.CARD}">{card.with_code(said)}</div>'
 
     def _findings(self, exercise: str) -> list[Finding]:
         checks = self._checks[exercise]
