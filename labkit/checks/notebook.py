@@ -8,7 +8,7 @@ from typing import Any
 from labkit.bridge.executor import describe_error
 from labkit.bridge.local import local_student
 from labkit.bridge.student import Student
-from labkit.checks import card, handin, outline, why
+from labkit.checks import card, handin, outline
 from labkit.checks.borrowed import borrowed, borrowed_name
 from labkit.checks.core import (
     Check,
@@ -21,6 +21,8 @@ from labkit.checks.core import (
 )
 from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
 from labkit.checks.unjudged import ENDLESS, judged
+from labkit.checks.why.asked import Asked, Shown, play_here, questions_of
+from labkit.checks.why.changes import changes_of, definition_in
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Checker:
         self._namespace = namespace
         self._reports: dict[str, Report] = {}
         self._watch = watch(self._checks)
-        self._asked: dict[str, why.Asked] = {}
+        self._asked: dict[str, Asked] = {}
 
     def __call__(self, exercise: str, points: float) -> Report:
         """Check one exercise. Raises ValueError for a name that is no exercise of this lab."""
@@ -117,22 +119,22 @@ class Checker:
         self._reports[exercise] = report
         return report
 
-    def why(self, exercise: str, choice: int | None = None) -> why.Shown:
+    def why(self, exercise: str, choice: int | None = None) -> Shown:
         """Ask which claim fails without one line of your own code, or answer with its number.
 
         It earns no points. Raises ValueError for another exercise, or a number that no claim has.
         """
         self._expect_known(exercise)
-        source = why.definition_in(self._namespace.get("In", ()), exercise)
+        source = definition_in(self._namespace.get("In", ()), exercise)
         if not source or not all(finding.passed for finding in self._findings(exercise)):
             said = f"First make all checks of `{exercise}` pass. The questions are about code."
-            return why.Shown(exercise, said)
+            return Shown(exercise, said)
         asked = self._asked.get(exercise)
         if asked is None or asked.source != source:
             checks, cases = self._checks[exercise], self._cases[exercise]
-            play = why.play_here(self._namespace, checks, cases)
-            changes = why.changes_of(source, exercise)
-            asked = why.Asked(exercise, source, why.questions_of(changes, play))
+            play = play_here(self._namespace, checks, cases)
+            changes = changes_of(source, exercise)
+            asked = Asked(exercise, source, questions_of(changes, play))
             self._asked[exercise] = asked
         return asked.ask() if choice is None else asked.answer(choice)
 
@@ -176,7 +178,7 @@ class Checker:
     def _invitation(self, exercise: str, findings: list[Finding]) -> str:
         """After an exercise that passes, that there are questions about its code."""
         is_green = all(finding.passed for finding in findings)
-        if not is_green or not why.definition_in(self._namespace.get("In", ()), exercise):
+        if not is_green or not definition_in(self._namespace.get("In", ()), exercise):
             return ""
         said = (
             f'Which line does what? Run `check.why("{exercise}")`: a question about your own code.'

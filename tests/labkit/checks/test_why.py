@@ -6,7 +6,8 @@ from autograder.builder.source import read_labs, solved_text
 from autograder.proof.matrix import namespace_of
 from labkit.checks.core import Finding, checks_of, open_cases_of
 from labkit.checks.notebook import Checker
-from labkit.checks.why import changes_of, definition_in, play_here, questions_of
+from labkit.checks.why.asked import play_here, questions_of
+from labkit.checks.why.changes import changes_of, definition_in
 
 LABS = {lab.topic: lab for lab in read_labs()}
 CLAMP = '''\
@@ -82,7 +83,7 @@ def test_code_that_raises_or_never_ends_gives_no_question(memory, monkeypatch):
         raise TimeoutError
 
     assert not list(questions_of(changes_of(CLAMP, "clamp"), play))
-    monkeypatch.setattr("labkit.checks.why.LIMIT_S", 0.2)
+    monkeypatch.setattr("labkit.checks.why.asked.LIMIT_S", 0.2)
     checks, cases = checks_of("memory")["n_params"], open_cases_of("memory")["n_params"]
     endless = "def n_params(config):\n    while True:\n        pass"
     with pytest.raises(TimeoutError):

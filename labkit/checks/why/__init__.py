@@ -1,0 +1,1 @@
+"""Questions about the student's own passing code."""

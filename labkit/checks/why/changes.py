@@ -1,0 +1,126 @@
+"""Small changes of a definition: a statement left out, or a number, comparison or sign changed."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import dedent
+
+from labkit.checks.names import MAGIC, bound_names
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A definition with one statement left out, or with one of its lines changed.
+
+    line: its place in the cell, from 1. text: the statement as it is written. instead: the changed
+    line, "" if the statement is left out. definition: what remains, ready to run.
+    """
+
+    line: int
+    text: str
+    instead: str
+    definition: str
+
+
+def definition_in(cells: Sequence[str], name: str) -> str:
+    """The newest of these cells that defines a function or class of this name; "" if none does."""
+    for source in reversed(cells):
+        if name in bound_names(source) and _definition(source, name) is not None:
+            return source
+    return ""
+
+
+def changes_of(source: str, name: str) -> list[Change]:
+    """Every small change of the definition of `name` in a cell, in the order of its lines.
+
+    A statement is left out, or a number, a comparison or a sign is changed. Docstrings, messages
+    and statements that share a line with others stay.
+    """
+    found = _definition(source, name)
+    if found is None:
+        return []
+    lines = _plain(source).splitlines()
+    first = min([found.lineno, *(each.lineno for each in found.decorator_list)]) - 1
+    changes = []
+    for statement in _statements(found):
+        for start, end, text, instead in _edits(statement, lines):
+            kept = [*lines[first:start], instead, *lines[end : found.end_lineno]]
+            shown = "" if instead.strip() == "pass" else instead.strip()
+            changes.append(Change(start + 1, text, shown, "\n".join(kept)))
+    return changes
+
+
+def _plain(source: str) -> str:
+    return MAGIC.sub(r"\1pass", source)
+
+
+def _definition(source: str, name: str) -> ast.FunctionDef | ast.ClassDef | None:
+    try:
+        body = ast.parse(_plain(source)).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    kinds = ast.FunctionDef | ast.ClassDef
+    found = [each for each in body if isinstance(each, kinds) and each.name == name]
+    return found[-1] if found else None
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements inside the functions of a definition, outer ones first."""
+    is_function = isinstance(node, ast.FunctionDef)
+    for i, each in enumerate(_blocks(node)):
+        is_code = not isinstance(each, ast.FunctionDef | ast.ClassDef | ast.Pass)
+        is_docstring = is_function and i == 0 and isinstance(each, ast.Expr | ast.Constant)
+        if is_code and not is_docstring and not isinstance(node, ast.ClassDef):
+            yield each
+        yield from _statements(each)
+
+
+def _edits(statement: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[int, int, str, str]]:
+    """(first line, line after the last, text, instead) for each edit of a statement."""
+    start, end = statement.lineno - 1, statement.end_lineno or statement.lineno
+    indent = lines[start][: statement.col_offset]
+    is_alone = not indent.strip() and not lines[end - 1][statement.end_col_offset :].strip(" ;")
+    if is_alone:
+        yield start, end, dedent("\n".join(lines[start:end])), f"{indent}pass"
+    if isinstance(statement, ast.Raise):
+        return
+    for node in _own_expressions(statement):
+        if (other := _changed(node)) and node.lineno == node.end_lineno:
+            line = lines[node.lineno - 1].encode()  # columns count bytes
+            before, after = line[: node.col_offset].decode(), line[node.end_col_offset :].decode()
+            text = lines[node.lineno - 1].strip()
+            yield node.lineno - 1, node.lineno, text, f"{before}{other}{after}"
+
+
+def _own_expressions(statement: ast.AST) -> Iterator[ast.expr]:
+    """The expressions of a statement, without those in its blocks and in texts."""
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.expr | ast.keyword | ast.Slice | ast.comprehension):
+            if isinstance(child, ast.expr) and not isinstance(child, ast.JoinedStr):
+                yield child
+            if not isinstance(child, ast.JoinedStr):
+                yield from _own_expressions(child)
+
+
+_OTHER = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add,
+}  # fmt: skip
+
+
+def _changed(node: ast.expr) -> str:
+    """The text of an expression with another number, comparison or sign; "" if it has none."""
+    match node:
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return str(value + 1)
+        case ast.Compare(left, [operator], right) if type(operator) in _OTHER:
+            return ast.unparse(ast.Compare(left, [_OTHER[type(operator)]()], right))
+        case ast.BinOp(left, operator, right) if type(operator) in _OTHER:
+            return ast.unparse(ast.BinOp(left, _OTHER[type(operator)](), right))
+    return ""
+
+
+def _blocks(node: ast.AST) -> list[ast.stmt]:
+    parts = [getattr(node, field, []) for field in ("body", "orelse", "finalbody")]
+    parts += [handler.body for handler in getattr(node, "handlers", [])]
+    return [each for part in parts if isinstance(part, list) for each in part]
