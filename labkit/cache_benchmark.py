@@ -174,11 +174,12 @@ class PrefixCache:
         """End a request, and keep the full blocks of its tokens, in order.
 
         tokens: the prompt and the new tokens. All blocks of these tokens that
-        are kept after the call count as used. If there is no room for a block, evict the
-        least recently used block. Never evict a block that is in use, or a
-        block of these tokens. If no other block is left, keep no more blocks
-        of these tokens. Of blocks that one call used, a later call evicts the
-        last one first: without its beginning, a block cannot be found.
+        are kept after the call count as used. If there is no room for a
+        block, evict the least recently used block. Never evict a block that
+        is in use, or a block of these tokens. If no other block is left, keep
+        no more blocks of these tokens. Of blocks that one call used, a later
+        call evicts the last one first: without its beginning, a block cannot
+        be found.
         Raises: ValueError if no request with this id is running.
         """
         if request_id not in self.running:
