@@ -209,7 +209,7 @@ def _with_reason(
 
     It is not decided if the grader lacks what the code needs.
     """
-    is_stopped = finding.status == "todo" or finding.cause.startswith(RAISES)
+    is_stopped = finding.status == "todo" or finding.stop or finding.cause.startswith(RAISES)
     if not is_stopped:  # a wrong value may read like what is said here of an exception
         return finding
     name = _missing_name(finding.message)
