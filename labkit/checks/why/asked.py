@@ -1,14 +1,17 @@
 """Questions about an answer that passes: which claim fails without one of its lines?
 
-The key comes from the checks: each statement of the code is left out once, and the checks are
-played on what remains. Nothing here earns points.
+The key comes from the checks: they are played on the code after each small change. Nothing here
+earns points.
 """
 
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from random import Random
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from labkit.bridge.local import local_student
 from labkit.checks import card
@@ -70,7 +73,7 @@ def play_here(
     def play(definition: str) -> list[Finding]:
         names = dict(namespace)
         try:
-            with time_limit(LIMIT_S):
+            with time_limit(LIMIT_S), _in_silence():
                 exec(compile(definition, "<without a line>", "exec"), names)
                 student = local_student(names)
                 return judged([play_check(check, student, cases) for check in checks])
@@ -146,6 +149,14 @@ class Asked:
         more = f'For another question, run check.why("{self.exercise}").' if self._open else ""
         said = f"{verdict} Its check says: {asked.finding.message} {more}"
         return Shown(self.exercise, said.strip())
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """What changed code prints or warns of is nothing that a reader asked for."""
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()), catch_warnings():
+        simplefilter("ignore")
+        yield
 
 
 def _code(change: Change) -> str:

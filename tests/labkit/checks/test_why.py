@@ -78,6 +78,12 @@ def test_a_change_that_breaks_nothing_or_nearly_all_gives_no_question(statuses):
     assert not list(questions_of(changes_of(CLAMP, "clamp"), lambda definition: found))
 
 
+def test_what_changed_code_prints_is_not_shown(memory, capsys):
+    play = play_here(memory, checks_of("memory")["n_params"], open_cases_of("memory")["n_params"])
+    play("def n_params(config):\n    print('noise')\n    return 1, 1")
+    assert capsys.readouterr() == ("", "")
+
+
 def test_code_that_raises_or_never_ends_gives_no_question(memory, monkeypatch):
     def play(definition):
         raise TimeoutError
