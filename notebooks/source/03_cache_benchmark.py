@@ -25,7 +25,7 @@
 # enough. Cells with `TODO` are yours. The check below each runs a few visible tests. After you hand
 # in, the grader runs it on hidden tests.
 #
-# **Time:** 4 hours, best on two days: sections 1 to 4, then 5 to 8. {points}:
+# **Time:** 4 to 6 hours, best on two days: sections 1 to 4, then 5 to 8. {points}:
 #
 # {points by section}
 #

@@ -24,7 +24,7 @@
 # English and Chinese. A CPU is enough. Cells with `TODO` are yours. The check below each runs a
 # few visible tests. After you hand in, the grader runs it on hidden tests.
 #
-# **Time:** 4 to 6 hours. {points}:
+# **Time:** 4.5 to 7 hours. {points}:
 #
 # {points by section}
 #
