@@ -21,7 +21,7 @@ WRITTEN = {
     "student_id = ...": 'student_id = "b12901001"',
     "q02 = ...": 'q02 = "A C E"',
     "q06 = ...": 'q06 = "C A B Z E D"',
-    '{"tile_kv": ..., ': '{"tile_kv": 64 * 3, ',
+    '"instead": ..., "tile_kv": ..., ': '"instead": 3, "tile_kv": 64 * 3, ',
 }
 SAID = {
     "en": ("A C E, 3 of 3 letters", "`factor`", "there is no option Z; they end with F",
