@@ -23,7 +23,7 @@ from labkit.labs.speculative.checks.alone import (
 from labkit.labs.speculative.checks.cases import SamplingCase, cut_text
 from labkit.labs.speculative.checks.chance import spec
 from labkit.labs.speculative.checks.models import Network, circle, disjoint, generic
-from labkit.labs.speculative.checks.runs import forgotten_rewind, play_once, run_of
+from labkit.labs.speculative.checks.runs import not_rewound, play_once, run_of
 from labkit.labs.speculative.checks.seen import (
     PROBE,
     RING,
@@ -48,7 +48,7 @@ def no_model_is_fed_a_token_twice(student: Student, case: SamplingCase) -> None:
 )
 def caches_hold_the_text_and_nothing_else(student: Student, case: SamplingCase) -> None:
     """When a model is fed, its cache holds the text so far, without rejected tokens or gaps."""
-    expect_rewound(forgotten_rewind(student))
+    expect_rewound(*not_rewound(student))
     expect_caches_hold_the_text(run_of(student, case), case)
     worked_run(student, case)
 

@@ -80,6 +80,11 @@ def play_once(
 
 def forgotten_rewind(student: Student) -> str:
     """The one model that the student's sampler does not rewind, or ""."""
+    return not_rewound(student)[0]
+
+
+def not_rewound(student: Student) -> tuple[str, str]:
+    """The one model that the student's sampler does not rewind, or "", and what its cache shows."""
 
     def play(forgotten: str) -> SamplerRun:
         return play_once(student, PROBE, forgotten=forgotten)

@@ -177,19 +177,20 @@ def models_of(case: SamplingCase, tape: Tape, forgotten: str) -> list[OfferedMod
     return [target, draft]
 
 
-def found_forgotten(student: Student, play: Callable[[str], SamplerRun]) -> str:
-    """The one model that the sampler does not rewind rightly, or "".
+def found_forgotten(student: Student, play: Callable[[str], SamplerRun]) -> tuple[str, str]:
+    """The one model that the sampler does not rewind rightly, or "", and what its cache shows.
 
     play: plays PROBE, in which this model rewinds itself. The run must go wrong without that, and
     must be right in all with it.
     """
-    n_raised = len(raised_by(student))
+    n_raised, whys = len(raised_by(student)), []
 
     def is_right(forgotten: str) -> bool:
         try:
             run = play(forgotten)
             expect_caches_hold_the_text(run, PROBE)
-        except (Wrong, StudentError):
+        except (Wrong, StudentError) as error:
+            whys.append(getattr(error, "why", ""))
             return False
         n_calls, n_blocks = len(verified(run, PROBE)), len(blocks_of(run, PROBE))
         return run.new == sure_text(PROBE) and (not forgotten or n_calls <= n_blocks)
@@ -197,17 +198,18 @@ def found_forgotten(student: Student, play: Callable[[str], SamplerRun]) -> str:
     names = ("", "target", "draft")
     found = next((name for name in names if is_right(name)), "")
     del raised_by(student)[n_raised:]
-    return found
+    return found, next(iter(whys), "")
 
 
-def expect_rewound(forgotten: str) -> None:
-    """Raise Wrong if one model is not rewound."""
+def expect_rewound(forgotten: str, shown: str) -> None:
+    """Raise Wrong if one model is not rewound. shown: what its cache shows without that."""
     if forgotten:
+        mend = f"Call `{forgotten}.rewind` after each block, with the right length."
         raise Wrong(
             f"the {forgotten}'s cache after a block with a rejected token",
             expected="the text without its last token",
             got="another length",
-            why=f"Call `{forgotten}.rewind` after each block, with the right length.",
+            why=f"{shown} {mend}" if shown else mend,
         )
 
 
@@ -234,7 +236,9 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
     why = "A token is missing before it."
     if 0 < n_right < len(call.cached):
         is_twice = call.text[n_right] == call.text[n_right - 1]
-        why = "The token before it is there twice." if is_twice else REJECTED
+        n_more = len(call.cached) - n_right
+        rejected = REJECTED if n_more > 1 else "The cache still holds a rejected token."
+        why = "The token before it is there twice." if is_twice else rejected
     raise Wrong(
         f"the {call.model}'s cache, once it is fed {show(list(call.fed))}",
         expected=show(list(text[:n_wanted])),

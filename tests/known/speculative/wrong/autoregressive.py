@@ -112,11 +112,6 @@ text.append(random.choices(range(len(probs)), probs)[0])
 check_start(prompt, n_new, target)
 rng = torch.Generator().manual_seed(0)
 
-# fails each_token_has_the_targets_law writing_ends_in_time
-
-# %% the end of the text is left out
-# = text[len(prompt) :] => text[len(prompt) : len(text) - (text[-1] == eos)]
-
 # fails writing_ends_in_time
 
 # %% eos 0 is no eos

@@ -167,9 +167,6 @@ draft_probs.append(distribution(logits, temperature or 1.0, top_k, top_p))
 # %% the draft is not rewound
 # = draft.rewind(min(draft.n_cached(), len(text) - 1)) => pass
 
-# %% the target is rewound to all of the text
-# = target.rewind(len(text) - 1) => target.rewind(len(text))
-
 # %% the draft is rewound to all of the text
 # = draft.rewind(min(draft.n_cached(), len(text) - 1)) => draft.rewind(min(draft.n_cached(), len(text)))
 
@@ -432,12 +429,6 @@ added = cut_after([*drafted[:n_kept], token], eos)
 if blocks is not None:
     blocks.append(Block(len(drafted), min(n_kept, len(added)), len(text)))
 text += added
-
-# %% the position after the block
-# - text += cut_after([*drafted[:n_kept], token], eos)
-text += cut_after([*drafted[:n_kept], token], eos)
-if blocks is not None:
-    blocks[-1] = Block(len(drafted), n_kept, len(text))
 
 # fails the_text_has_the_targets_law greedy_text_is_the_targets a_draft_may_have_nothing_to_propose
 #   every_block_is_reported
