@@ -370,55 +370,6 @@ k = gamma() if callable(gamma) else gamma
 # - return text[len(prompt):]
 return cut_after(text[len(prompt):end], eos)
 
-# %% loop, past the end
-def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
-                eos=None, rng=None, blocks=None):
-    check_start(prompt, n_new, target, draft, gamma)
-    check_sampling(temperature, top_k, top_p)
-
-    text, end = list(prompt), len(prompt) + n_new
-    if n_new > 0 and len(prompt) > 1:
-        target.feed(text[:-1])
-        draft.feed(text[:-1])
-    while len(text) < end:
-        k = gamma() if callable(gamma) else gamma
-        x, q = [], []
-        for _ in range(k):
-            logits = draft.feed((text + x)[draft.n_cached():])[-1]
-            if torch.isneginf(logits).all():
-                break
-            q.append(distribution(logits, temperature, top_k, top_p))
-            x.append(torch.multinomial(q[-1], 1, generator=rng).item())
-        p = distribution(target.feed([text[-1], *x]), temperature, top_k, top_p)
-        start, t = len(text), None
-        for i, token in enumerate(x):
-            if torch.rand(1, generator=rng).item() < min(1, (p[i, token] / q[i][token]).item()):
-                text.append(token)
-            else:
-                left = (p[i] - q[i]).clamp(min=0)
-                t = torch.multinomial(left / left.sum(), 1, generator=rng).item()
-                break
-        if t is None:
-            t = torch.multinomial(p[-1], 1, generator=rng).item()
-        if blocks is not None:
-            blocks.append(Block(len(x), len(text) - start, start))
-        text.append(t)
-        target.rewind(len(text) - 1)
-        draft.rewind(min(draft.n_cached(), len(text) - 1))
-    return cut_after(text[len(prompt):end], eos)
-
-# %% gpt-fast, past the end
-# of: the first token from the prompt's own row, as gpt-fast has it
-# = while len(text) < end and text[-1] != eos: => while len(text) < end:
-# = cut_after([*x[:n], t], eos) => [*x[:n], t]
-# = return text[len(prompt):] => return cut_after(text[len(prompt):end], eos)
-
-# - k = min(gamma() if callable(gamma) else gamma, end - len(text) - 1)
-k = gamma() if callable(gamma) else gamma
-
-# - t = race(left / left.sum(), rng)
-t = race(left / left.sum(), rng) if left.sum() > 0 else race(p[n], rng)
-
 # fails every_block_is_reported
 
 # %% what eos cuts off is not counted
