@@ -378,8 +378,8 @@ class PagedCache:
     def name_blocks(self, sequence_id: int, hashes: Sequence[Hashable]) -> None:
         """Name the full blocks of a sequence by these hashes, in order.
 
-        If there are fewer hashes than blocks, or more, the rest counts for
-        nothing. A name ends when its block becomes free, or when `append`
+        A block without a hash gets no name, and a hash without a block is left
+        out. A name ends when its block becomes free, or when `append`
         writes into it (after a rewind). A hash that names a block already
         stays with that block.
         """

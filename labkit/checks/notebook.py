@@ -21,8 +21,8 @@ from labkit.checks.core import (
 )
 from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
 from labkit.checks.unjudged import ENDLESS, judged
-from labkit.checks.why.asked import Asked, Shown, play_here, questions_of
-from labkit.checks.why.changes import changes_of, definition_in
+from labkit.checks.why.asked import Asked, Shown, passes, play_here, questions_of
+from labkit.checks.why.changes import changes_of, definition_in, unchanged
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Checker:
     """Plays a lab's public cases against the names of a notebook.
 
     check = Checker("memory", globals())
-    check("weight_bytes", points=2)
-    check.why("weight_bytes")
+    check("n_params", points=2)
+    check.why("n_params")
     check.all()
     check.ready()
     """
@@ -126,13 +126,17 @@ class Checker:
         """
         self._expect_known(exercise)
         source = definition_in(self._namespace.get("In", ()), exercise)
-        if not source or not all(finding.passed for finding in self._findings(exercise)):
-            said = f"First make all checks of `{exercise}` pass. The questions are about code."
-            return Shown(exercise, said)
+        if not source:
+            said = "is no function or class that a cell of this notebook defines."
+            return Shown(exercise, f"`{exercise}` {said}")
+        if not all(finding.passed for finding in self._findings(exercise)):
+            return Shown(exercise, f"First make all checks of `{exercise}` pass.")
         asked = self._asked.get(exercise)
         if asked is None or asked.source != source:
-            checks, cases = self._checks[exercise], self._cases[exercise]
-            play = play_here(self._namespace, checks, cases)
+            play = play_here(self._namespace, self._checks[exercise], self._cases[exercise])
+            if not passes(play, unchanged(source, exercise)):
+                said = "does not pass by itself, in 2 seconds. Run it again, then its check."
+                return Shown(exercise, f"The newest cell of `{exercise}` {said}")
             changes = changes_of(source, exercise)
             asked = Asked(exercise, source, questions_of(changes, play))
             self._asked[exercise] = asked

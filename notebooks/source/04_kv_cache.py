@@ -288,7 +288,7 @@ rows = [
     [what, said(lab.WithBug(ArenaCache(*speaker.sizes, room), bug))]
     for bug, what in lab.BUGS.items()
 ]
-kit.Table(["what is wrong", f"the text after {beginning!r}"], rows)
+kit.Table(["bug", f"the text after {beginning!r}"], rows)
 
 # %% [markdown]
 # Read the three wrong texts. With the wrong rows of the mask, a new token sees only the first token
@@ -324,8 +324,10 @@ print(
     f"bytes per token and layer: {n_bytes[0]:,} with 16 bits, {n_bytes[1]:,} with 8"
 )
 print(f"so {n_bytes[0] / n_bytes[1]:.2f} times as many tokens fit")
-print(said(ArenaCache(*speaker.sizes, room)))
-print(said(lab.QuantisedArena(ArenaCache, *speaker.sizes, room)))
+in_floats = ArenaCache(*speaker.sizes, room)
+in_8_bits = lab.QuantisedArena(ArenaCache, *speaker.sizes, room)
+for name, store in {"32 bits": in_floats, "8 bits": in_8_bits}.items():
+    print(f"{name}: {said(store)}")
 
 # %% [markdown]
 # ## 7. A ring

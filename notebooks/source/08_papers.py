@@ -89,14 +89,14 @@ language = "en"  # "en" or "zh"; English if you write nothing
 #   right options) of the points, and at least 0.
 # * **Order.** Each step that is directly followed by the right step earns an equal part.
 # * **Audits.** One of five sentences is false. Find it, and the number that belongs there.
-# * **Numbers.** Counts must be exact. Others may be wrong by 0.5 %, in audits by 2 %.
+# * **Numbers.** Counts must be exact. Others may be wrong by 0.5 %, `instead` by 2 %.
 #
 # The check says only what it reads. You see whether it is right after you hand it in.
 #
 # 請先執行全部儲存格，題目會出現在各題的儲存格下方，再把 `...` 換成答案（數字可以寫成 Python 算式）。選
 # 擇題得分為（選對數 − 選錯數）÷ 應選數，最低 0 分；排序題看每一步之後是否緊接著正確的下一步；查核題
 # 要從五句話裡，找出錯的那一句，並寫出正確的數字。個數須完全正確，其餘容許 0.5 % 的誤差
-# （查核題 2 %）。檢查只顯示讀到的內容，繳交後才會評分。
+# （`instead` 為 2 %）。檢查只顯示讀到的內容，繳交後才會評分。
 
 # %% [markdown]
 # ## Drafting and verifying: the papers on speculative decoding

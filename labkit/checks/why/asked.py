@@ -7,6 +7,7 @@ earns points.
 import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from copy import copy
 from dataclasses import dataclass
 from io import StringIO
 from random import Random
@@ -16,11 +17,12 @@ from warnings import catch_warnings, simplefilter
 from labkit.bridge.local import local_student
 from labkit.checks import card
 from labkit.checks.core import RAISES, Check, Finding, play_check
-from labkit.checks.kernel import time_limit
+from labkit.checks.kernel import TookTooLong, time_limit
 from labkit.checks.unjudged import judged
 from labkit.checks.why.changes import Change
 
 LIMIT_S = 2  # for all checks of an exercise together
+MOST_TIMEOUTS = 3  # then the checks themselves are slow, and no question is looked for
 N_OTHERS = 3  # claims that hold, beside the one that fails
 TRIVIAL = tuple(f"{RAISES} {kind}" for kind in ("NameError", "UnboundLocalError", "AttributeError"))
 
@@ -46,9 +48,15 @@ def questions_of(
     play(definition): what the checks find then; an exception, as TimeoutError, leaves the change
     out. A key is not interesting if nothing fails, if (nearly) all fails, or if a name is missing.
     """
+    n_left = MOST_TIMEOUTS
     for change in changes:
         try:
             findings = play(change.definition)
+        except TimeoutError:
+            n_left -= 1
+            if not n_left:
+                return
+            continue
         except Exception:
             continue
         failed = [each for each in findings if each.status == "failed"]
@@ -67,20 +75,32 @@ def play_here(
 ) -> Callable[[str], list[Finding]]:
     """play(definition) for a notebook's names: the visible cases, in this process.
 
-    The names themselves stay as they are. Raises TimeoutError after LIMIT_S.
+    The names stay as they are, and so do their dicts, lists and sets. Other functions of the
+    notebook call the unchanged one. Raises TimeoutError after LIMIT_S.
     """
 
     def play(definition: str) -> list[Finding]:
-        names = dict(namespace)
+        names = {
+            name: copy(value) if type(value) in (dict, list, set) else value
+            for name, value in namespace.items()
+        }
         try:
-            with time_limit(LIMIT_S), _in_silence():
+            with _in_silence(), time_limit(LIMIT_S):
                 exec(compile(definition, "<without a line>", "exec"), names)
                 student = local_student(names)
                 return judged([play_check(check, student, cases) for check in checks])
-        except KeyboardInterrupt:
+        except TookTooLong:
             raise TimeoutError(f"the code ran for more than {LIMIT_S} s") from None
 
     return play
+
+
+def passes(play: Callable[[str], Sequence[Finding]], definition: str) -> bool:
+    """Whether all checks pass with this definition, in time."""
+    try:
+        return all(finding.passed for finding in play(definition))
+    except Exception:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +138,18 @@ class Asked:
 
     def __init__(self, exercise: str, source: str, questions: Iterator[Question]) -> None:
         self.exercise, self.source = exercise, source
-        self._questions, self._open = questions, next(questions, None)
-        self._n = 0
+        self._questions, self._n = questions, 0
+        self._open: Question | None = None
 
     def ask(self) -> Shown:
-        """The open question."""
+        """The open question, or the next one."""
+        self._open = self._open or next(self._questions, None)
         if self._open is None:
             said = "No other line" if self._n else "No line"
             return Shown(
                 self.exercise,
                 f"{said} of `{self.exercise}` gives a question: after each change all claims "
-                "hold, or hardly any does.",
+                "hold, or hardly any does, or they take long.",
             )
         line, is_cut = self._open.change.line, not self._open.change.instead
         what = f"Without line {line} of your cell" if is_cut else f"With line {line} changed"
@@ -144,11 +165,11 @@ class Asked:
             return self.ask()
         if not (isinstance(choice, int) and 1 <= choice <= len(asked.claims)):
             raise ValueError(f"wanted a number from 1 to {len(asked.claims)}, got {choice!r}")
-        self._open, self._n = next(self._questions, None), self._n + 1
+        self._open, self._n = None, self._n + 1
         verdict = "Right." if choice - 1 == asked.right else f"No, it is claim {asked.right + 1}."
-        more = f'For another question, run check.why("{self.exercise}").' if self._open else ""
+        more = f'For another question, run check.why("{self.exercise}").'
         said = f"{verdict} Its check says: {asked.finding.message} {more}"
-        return Shown(self.exercise, said.strip())
+        return Shown(self.exercise, said)
 
 
 @contextmanager

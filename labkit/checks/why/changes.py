@@ -44,10 +44,18 @@ def changes_of(source: str, name: str) -> list[Change]:
     changes = []
     for statement in _statements(found):
         for start, end, text, instead in _edits(statement, lines):
-            kept = [*lines[first:start], instead, *lines[end : found.end_lineno]]
+            same_lines = [""] * (end - start - 1)  # so errors name the lines of the cell
+            kept = [*lines[:start], instead, *same_lines, *lines[end : found.end_lineno]]
+            kept[:first] = [""] * first
             shown = "" if instead.strip() == "pass" else instead.strip()
             changes.append(Change(start + 1, text, shown, "\n".join(kept)))
     return changes
+
+
+def unchanged(source: str, name: str) -> str:
+    """The definition of `name` as the cell has it; "" if it has none."""
+    found = _definition(source, name)
+    return "\n".join(_plain(source).splitlines()[: found.end_lineno]) if found else ""
 
 
 def _plain(source: str) -> str:
@@ -78,8 +86,9 @@ def _statements(node: ast.AST) -> Iterator[ast.stmt]:
 def _edits(statement: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[int, int, str, str]]:
     """(first line, line after the last, text, instead) for each edit of a statement."""
     start, end = statement.lineno - 1, statement.end_lineno or statement.lineno
-    indent = lines[start][: statement.col_offset]
-    is_alone = not indent.strip() and not lines[end - 1][statement.end_col_offset :].strip(" ;")
+    indent = lines[start].encode()[: statement.col_offset].decode()
+    after = lines[end - 1].encode()[statement.end_col_offset :].decode().strip(" ;")
+    is_alone = not indent.strip() and (not after or after.startswith("#"))
     if is_alone:
         yield start, end, dedent("\n".join(lines[start:end])), f"{indent}pass"
     if isinstance(statement, ast.Raise):

@@ -47,7 +47,8 @@ def test_each_change_is_one_statement_or_one_number_of_the_definition():
     ]
     for each in changes_of(CLAMP, "clamp"):
         compile(each.definition, "changed", "exec")
-        assert each.definition.startswith("def clamp") and "math" not in each.definition
+        assert each.definition.startswith("\n\n\ndef clamp") and "math" not in each.definition
+        assert each.definition.endswith("\n    pass") or "return x" in each.definition
 
 
 def test_the_newest_cell_that_defines_a_name_is_asked_about():
@@ -138,3 +139,40 @@ def test_a_green_report_invites_to_a_question(memory):
     assert "check.why" in report.below
     names = {name: value for name, value in memory.items() if name != "In"}
     assert "check.why" not in Checker("memory", names)("n_params", points=2).below
+
+
+def test_a_comment_or_chinese_text_beside_a_statement_keeps_it_apart():
+    source = (
+        'def f(n):\n    n += 1  # one more\n    print("區塊已經全部用完"); n += 1\n    return n'
+    )
+    cut = [each.text for each in changes_of(source, "f") if not each.instead]
+    assert cut == ["n += 1  # one more", "return n"]
+
+
+def test_a_cell_that_is_not_what_the_notebook_has_is_asked_nothing(memory):
+    newer = memory["In"][2].replace("def n_params", "stop = undefined\n\n\ndef n_params")
+    broken = newer.replace("return ", "return 1 + ")
+    shown = Checker("memory", memory | {"In": [memory["In"][2], broken]}).why("n_params")
+    assert shown.question is None and "does not pass by itself" in str(shown)
+    assert "is no function or class" in str(Checker("memory", memory).why("kv_cache_bytes"))
+
+
+def test_slow_checks_end_the_search_and_a_students_interrupt_ends_it_at_once():
+    def slow(definition):
+        played.append(definition)
+        raise TimeoutError
+
+    def stop(definition):
+        raise KeyboardInterrupt
+
+    played = []
+    assert not list(questions_of(changes_of(CLAMP, "clamp"), slow)) and len(played) == 3
+    with pytest.raises(KeyboardInterrupt):
+        list(questions_of(changes_of(CLAMP, "clamp"), stop))
+
+
+def test_a_memo_of_the_notebook_is_not_written_by_changed_code(memory):
+    names = memory | {"SEEN": {}}
+    play = play_here(names, checks_of("memory")["n_params"], open_cases_of("memory")["n_params"])
+    play("def n_params(config):\n    SEEN[1] = 1\n    return 1, 1")
+    assert names["SEEN"] == {}

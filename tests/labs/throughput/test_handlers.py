@@ -38,6 +38,9 @@ SECRET = {
     "from a function inside": "        def f():\n            try: run(point)\n"
     "            except MemoryError as e: return e\n        kept = f()\n        free()\n",
     "where it may be in flight": "        try: run(point)\n        finally: free()\n",
+    "while an attribute is set": TRY + "kept = error\n        point.kept = 0\n        free()\n",
+    "after a break": TRY
+    + "kept = error\n        if point: break\n        kept = None\n    free()\n",
     "at the end of another": TRY + "pass\nsweep = wrapped(sweep)\n",
 }
 

@@ -41,6 +41,7 @@ class _Sweep:
         given = [each.arg for each in (*sweep.args.posonlyargs, *sweep.args.args)]
         self._body, self._is_plain = sweep.body, not sweep.decorator_list
         _, self._measure, self._save, self._free = given[:4]
+        self._left: Held = frozenset()  # where a loop is left, or goes on with its next turn
 
     def read(self) -> None:
         """Raises: NotShown; ValueError for fewer parameters."""
@@ -71,8 +72,10 @@ class _Sweep:
                 return ends[0] | ends[1]
             case ast.For(iter=head) | ast.While(test=head):
                 self._use(head, held, is_inside)
+                before, self._left = self._left, frozenset()
                 for _ in range(2):  # what a turn leaves, the next one finds
-                    held |= self._block(one.body, held, is_inside)
+                    held |= self._block(one.body, held, is_inside) | self._left
+                self._left = before
                 return held | self._block(one.orelse, held, is_inside)
             case ast.Try():
                 return self._try(one, held, is_inside)
@@ -86,8 +89,12 @@ class _Sweep:
                 return held - {name}
             case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Expr() | ast.Return():
                 self._use(one, held, is_inside)
-                return held - {_name(each) for each in getattr(one, "targets", ())}
-            case ast.Raise() | ast.Pass() | ast.Continue() | ast.Break() | ast.Assert():
+                targets = getattr(one, "targets", ())
+                return held - {each.id for each in targets if isinstance(each, ast.Name)}
+            case ast.Continue() | ast.Break():
+                self._left |= held
+                return held
+            case ast.Raise() | ast.Pass() | ast.Assert():
                 return held
         raise NotShown
 
@@ -99,6 +106,7 @@ class _Sweep:
             names = frozenset() if is_caught else frozenset({handler.name} - {None})
             is_caught |= catches_memory_error(handler)
             ends |= self._block(handler.body, held | after | names, True) - names
+            self._left -= names  # Python unbinds them where the handler is left
         return self._block(one.finalbody, held | ends, is_inside or not one.handlers)
 
     def _use(self, code: ast.AST, held: Held, is_inside: bool) -> None:
