@@ -157,7 +157,7 @@ class Asked:
         return Shown(self.exercise, said, self._open)
 
     def answer(self, choice: int) -> Shown:
-        """Whether claim number `choice` is the one that fails; then the next question is open.
+        """Whether claim number `choice` is the one that fails; then no question is open.
 
         Raises: ValueError for a number that no claim has.
         """

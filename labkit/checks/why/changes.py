@@ -39,14 +39,11 @@ def changes_of(source: str, name: str) -> list[Change]:
     found = _definition(source, name)
     if found is None:
         return []
-    lines = _plain(source).splitlines()
-    first = min([found.lineno, *(each.lineno for each in found.decorator_list)]) - 1
-    changes = []
+    lines, changes = _alone(source, found), []
     for statement in _statements(found):
         for start, end, text, instead in _edits(statement, lines):
             same_lines = [""] * (end - start - 1)  # so errors name the lines of the cell
-            kept = [*lines[:start], instead, *same_lines, *lines[end : found.end_lineno]]
-            kept[:first] = [""] * first
+            kept = [*lines[:start], instead, *same_lines, *lines[end:]]
             shown = "" if instead.strip() == "pass" else instead.strip()
             changes.append(Change(start + 1, text, shown, "\n".join(kept)))
     return changes
@@ -55,7 +52,13 @@ def changes_of(source: str, name: str) -> list[Change]:
 def unchanged(source: str, name: str) -> str:
     """The definition of `name` as the cell has it; "" if it has none."""
     found = _definition(source, name)
-    return "\n".join(_plain(source).splitlines()[: found.end_lineno]) if found else ""
+    return "\n".join(_alone(source, found)) if found else ""
+
+
+def _alone(source: str, found: ast.FunctionDef | ast.ClassDef) -> list[str]:
+    """The lines of a cell up to the end of a definition, empty where other code stands."""
+    first = min([found.lineno, *(each.lineno for each in found.decorator_list)]) - 1
+    return [""] * first + _plain(source).splitlines()[first : found.end_lineno]
 
 
 def _plain(source: str) -> str:
