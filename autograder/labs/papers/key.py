@@ -112,7 +112,7 @@ def read_key(item: Item, folder: Path) -> Key:
 
 
 def _read(item: Item, content: dict) -> Key:
-    has_formula = bool(item.numbers and set(item.numbers.fields) - {INSTEAD})
+    has_formula = item.has_formula
     numbers = content["numbers"] if has_formula else content.get("numbers", {})
     slips = numbers.get("slips", [])
     named = {language: {slip["name"]: slip[language] for slip in slips} for language in LANGUAGES}
@@ -140,8 +140,7 @@ def _compare(key: Key) -> None:
             raise ValueError(f"not a reason for each option in {language}")
         if set(key.slips[language]) - {COPIED} != set(SLIPS.get(item.id, ())):
             raise ValueError(f"the slips in {language} are not those of papers_slips")
-    has_formula = bool(item.numbers and set(item.numbers.fields) - {INSTEAD})
-    if has_formula != (item.id in RIGHT) or has_formula != bool(key.how):
+    if not item.has_formula == (item.id in RIGHT) == bool(key.how):
         raise ValueError("numbers without a formula, or a formula without numbers")
     if item.numbers and set(key.numbers("")) != set(item.numbers.fields):
         raise ValueError("the formula does not give the item's fields")

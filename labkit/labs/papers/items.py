@@ -95,6 +95,11 @@ class Item:
         """The variables that a student assigns: "q16", and "q16_numbers" if there are numbers."""
         return (self.id, f"{self.id}_numbers") if self.numbers else (self.id,)
 
+    @property
+    def has_formula(self) -> bool:
+        """Whether it asks for numbers that are computed from the student's own."""
+        return self.numbers is not None and set(self.numbers.fields) != {INSTEAD}
+
     def number_in_bold(self, option: str) -> float:
         """The number of an audit's sentence."""
         return number_in(BOLD.findall(self.options["en"][option])[0])

@@ -278,10 +278,8 @@ def _expect_name_stays(student: Student, case: PagedCase) -> None:
 
 def _expect_ends_of_names(student: Student, case: PagedCase) -> None:
     """A hash stays with the block that it names. All names of a free block end."""
-    cache, (first, other) = (
-        case.build(student),
-        (case.tokens(case.block_size, of=i) for i in (0, 1)),
-    )
+    cache = case.build(student)
+    first, other = (case.tokens(case.block_size, of=i) for i in (0, 1))
     steps = [("append", PARENT, *first), ("name_blocks", PARENT, ["one"])]
     steps += [("append", CHILD, *other), ("name_blocks", CHILD, ["one"]), ("begin", THIRD, ["one"])]
     cache.in_turn(*steps)
