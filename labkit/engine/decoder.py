@@ -1,6 +1,6 @@
 """The decoder: tokens in, logits out, keys and values into the arena."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 import torch
 from torch import Tensor
@@ -28,20 +28,20 @@ class Decoder:
         self.kernels = {
             name: registry.choose(name, weights, without) for name in ("linear", "attention")
         }
-        self._few = self._many = self._made(self.kernels.values())
+        self._few = self._many = self._made(self.kernels)
         left_out = ("triton", "graph", *without)
         plain = {name: registry.choose(name, weights, left_out) for name in self.kernels}
         if plain != self.kernels:  # for more tokens than the kernels for decoding take
-            self._many = self._made(plain.values())
+            self._many = self._made(plain)
 
     @property
     def can_capture(self) -> bool:
         """Whether its steps never wait for the device, so that they can be a CUDA graph."""
         return self.kernels["attention"].backend != "torch"
 
-    def _made(self, kernels: Collection[registry.Kernel]) -> list[Callable]:
+    def _made(self, kernels: Mapping[str, registry.Kernel]) -> dict[str, Callable]:
         place = (self.shape, self.arena.n_sequences, self.weights.device)
-        return [kernel.make(*place) for kernel in kernels]
+        return {name: kernel.make(*place) for name, kernel in kernels.items()}
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor) -> Tensor:
@@ -50,8 +50,10 @@ class Decoder:
         Their keys and values are in the arena then; `arena.lengths` stay as they were, for it is
         the caller who knows which of the tokens stay. Positions beyond the arena are lost.
         """
-        is_few = tokens.numel() <= MOST_VECTORS
-        linear, attention = self._few if is_few else self._many
+        linear, attention = (
+            (self._few if n <= MOST_VECTORS else self._many)[name]
+            for name, n in (("linear", tokens.numel()), ("attention", tokens.shape[1]))
+        )
         weights, arena, eps = self.weights, self.arena, self.shape.eps
         x = weights.embedding[tokens.flatten()]
         places = attention.places(arena.lengths, tokens.shape[1], weights.cos, weights.sin)

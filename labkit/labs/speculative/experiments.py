@@ -38,6 +38,7 @@ from labkit.labs.speculative.scripted import (
     parts_of_blocks,
     scripted,
 )
+from labkit.labs.speculative.verifications import verify_by_batch
 from labkit.measuring.device import free_device_memory, rows_in_room
 from labkit.measuring.machine import available_memory_bytes
 from labkit.measuring.profiles import PAIRS, MachineProfile
@@ -273,5 +274,13 @@ def _steps(step: Callable[[], Any], n_steps: int, eager: TransformersModel) -> N
 
 EXPERIMENTS = {  # by the name that `labkit measure` takes
     each.__name__: methodcaller("fill", each)
-    for each in (decode_steps, speculation, block_parts, eager_speculation, regimes, batch_sweep)
+    for each in (
+        decode_steps,
+        speculation,
+        block_parts,
+        eager_speculation,
+        regimes,
+        batch_sweep,
+        verify_by_batch,
+    )
 }
