@@ -56,6 +56,8 @@ def passes(decoder: PagedDecoder) -> dict[str, torch.Tensor]:
         late, 3
     )
     found["decode after it"] = decoder.forward(running).clone()
+    drafts = {slot: texts[slot][-5:].tolist() for slot in prompts}
+    found["verify"] = decoder.forward(drafts).clone()
     return found
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from labkit.engine import registry
 from labkit.engine.captured import captured
-from labkit.engine.serving.batch import Batch, Prompts, Sizes
+from labkit.engine.serving.batch import Batch, Fed, Prompts, Sizes, n_fed_to
 from labkit.engine.serving.pages import Pages
 from labkit.engine.weights import Weights
 
@@ -17,13 +18,13 @@ KERNELS = (
     registry.Kernel(NAME, "triton", registry.why_no_tensor_cores, "serving.fast", "Fast"),
     registry.Kernel(NAME, "torch", registry.always, "serving.plain", "Plain"),
 )
-BUCKETS = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # running requests that a pass is captured for
+BUCKETS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)  # running requests that a pass is captured for
 MOST_CAPTURED = 2048  # tokens of prompts: more keep a GPU busy while the host launches its kernels
 N_CHUNKS = 16  # of a captured pass
 OnLayer = Callable[[int], None]
 
 
-def captured_sizes(n_running: int, n_chunks: int, n_tokens: int) -> Sizes | None:
+def captured_sizes(n_running: int, n_chunks: int, n_tokens: int, n_fed: int = 1) -> Sizes | None:
     """The sizes of the smallest captured pass for so much; None if there is none.
 
     Tokens of chunks are filled up to a multiple of 64, 128 or 256: by less than a quarter from 256
@@ -33,7 +34,7 @@ def captured_sizes(n_running: int, n_chunks: int, n_tokens: int) -> Sizes | None
     if bucket is None or n_chunks > N_CHUNKS or n_tokens > MOST_CAPTURED:
         return None
     step = 64 if n_tokens <= 512 else 128 if n_tokens <= 1024 else 256
-    return bucket, N_CHUNKS if n_chunks else 0, -(-n_tokens // step) * step
+    return bucket, n_fed, N_CHUNKS if n_chunks else 0, -(-n_tokens // step) * step
 
 
 class PagedDecoder:
@@ -60,24 +61,27 @@ class PagedDecoder:
     @torch.inference_mode()
     def forward(
         self,
-        running: Mapping[int, int],
+        running: Fed,
         prompts: Prompts | None = None,
         on_layer: OnLayer | None = None,
     ) -> Tensor:
-        """Logits (B + P, V): after the last token of each running request, and after each chunk.
+        """Logits (B T + P, V): after each token of the running requests, and after each chunk.
 
-        running: the last token of a request, which is not in the cache yet, by slot. prompts: the
-        next tokens of a prompt, by slot. All of them are in the cache then. on_layer: called with
-        the number of each layer when all of its keys and values are queued to be written.
+        running: the last token of a request, which is not in the cache yet, by slot; or that and
+        drafted ones, as many for each request. prompts: the next tokens of a prompt, by slot. All
+        of them are in the cache then: `pages.rewind` takes rejected ones back. on_layer: called
+        with the number of each layer when all of its keys and values are queued to be written.
         The logits hold until the next pass.
-        Raises: ValueError for no token, a slot twice, no room in a slot; nothing has changed then.
+        Raises: ValueError for no token, a slot twice, no room in a slot, more than MOST_FED tokens
+        of a running request or unequal numbers; nothing has changed then.
         """
         prompts = prompts or {}
-        self._check(dict.fromkeys(running, 1) | {s: len(t) for s, t in prompts.items()})
+        n_fed = n_fed_to(running)
+        self._check(dict.fromkeys(running, n_fed) | {s: len(t) for s, t in prompts.items()})
         if twice := running.keys() & prompts.keys():
             raise ValueError(f"slot {min(twice)} both runs and has a prompt; wanted one of them")
         n_new = [len(chunk) for chunk in prompts.values()]
-        sizes = captured_sizes(len(running), len(n_new), sum(n_new))
+        sizes = captured_sizes(len(running), len(n_new), sum(n_new), n_fed)
         if on_layer or not self._do.can_capture:
             sizes = None
         pages = self.pages
@@ -86,18 +90,29 @@ class PagedDecoder:
             if sizes:
                 if sizes not in self._captured:
                     self._captured[sizes] = _Captured(self, sizes)
-                logits = self._captured[sizes].run(batch, len(running), len(prompts))
+                logits = self._captured[sizes].run(batch, n_fed * len(running), len(prompts))
             else:
                 logits = self._pass(batch.to(self.weights.device), on_layer)
         for slot in running:
-            self.pages.n_cached[slot] += 1
+            self.pages.n_cached[slot] += n_fed
         for slot, tokens in prompts.items():
             self.pages.n_cached[slot] += len(tokens)
         return logits
 
+    def repeated(self, running: Fed) -> Callable[[], object]:
+        """What makes such a pass again, without the host's part of it: to be timed.
+
+        The lengths on the device grow with each; `pages.rewind_all` takes all of them back.
+        """
+        self.forward(running)
+        if self._do.can_capture:
+            return self._captured[captured_sizes(len(running), 0, 0, n_fed_to(running))].replay
+        pages = self.pages
+        return partial(self._pass, Batch.of(running, {}, pages.n_cached, pages.nobody))
+
     def step(
         self,
-        running: Mapping[int, int],
+        running: Fed,
         prompts: Prompts | None = None,
     ) -> list[int]:
         """As `forward`: the most likely tokens, on the host."""
@@ -152,20 +167,20 @@ class _Captured:
 
     def __init__(self, decoder: PagedDecoder, sizes: Sizes) -> None:
         """It is captured with nobody's tokens alone, so that nothing is written over."""
-        self._decoder, self._n_running = decoder, sizes[0]
+        self._decoder, self._n_decoded = decoder, sizes[0] * sizes[1]
         empty = Batch.of({}, {}, decoder.pages.n_cached, decoder.pages.nobody, sizes)
         self._batch = empty.to(decoder.weights.device)
         self._logits: Tensor | None = None
-        self._replay = captured(self._make, decoder._memory)
+        self.replay = captured(self._make, decoder._memory)
 
     def _make(self) -> None:
         self._logits = self._decoder._pass(self._batch)
 
-    def run(self, batch: Batch, n_running: int, n_chunks: int) -> Tensor:
-        """The logits of the requests; they hold until the next pass."""
+    def run(self, batch: Batch, n_decoded: int, n_chunks: int) -> Tensor:
+        """The logits of the requests; they hold until the next pass. n_decoded: running tokens."""
         self._batch.copy_(batch)
-        self._replay()
+        self.replay()
         if not n_chunks:
-            return self._logits[:n_running]
-        chunks = self._logits[self._n_running : self._n_running + n_chunks]
-        return torch.cat([self._logits[:n_running], chunks]) if n_running else chunks
+            return self._logits[:n_decoded]
+        chunks = self._logits[self._n_decoded : self._n_decoded + n_chunks]
+        return torch.cat([self._logits[:n_decoded], chunks]) if n_decoded else chunks

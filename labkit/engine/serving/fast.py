@@ -8,7 +8,7 @@ from torch import Tensor
 
 from labkit.engine.serving import triton_decode, triton_packed, triton_rows
 from labkit.engine.serving.pages import PAGE
-from labkit.engine.serving.plain import Packed, Running
+from labkit.engine.serving.plain import MOST_FED, Packed, Running
 from labkit.engine.weights import DecoderShape
 
 LOG2_E = 1.4426950408889634
@@ -34,7 +34,7 @@ class Fast:
         self._shape, self._device = shape, device
         self._scale = shape.head_dim**-0.5 * LOG2_E
         sizes = (2**i for i in range(n_sequences.bit_length() + 1))
-        most = max(n * parts_of(n, shape.n_kv_heads) for n in sizes)
+        most = MOST_FED * max(n * parts_of(n, shape.n_kv_heads) for n in sizes)
         self._n_spots = 2 * most * shape.n_heads
         kept = {"dtype": torch.float32, "device": device}
         self._sums = torch.empty(2, self._n_spots, **kept)
@@ -91,17 +91,22 @@ class Fast:
         out: Tensor,
     ) -> None:
         """As `Plain.decode`."""
-        shape, n = self._shape, len(running.slots)
+        shape, n_fed = self._shape, running.n_fed
+        n = len(running.slots) // n_fed
+        n_rows = n_fed * shape.n_heads // shape.n_kv_heads
         n_parts = parts_of(n, shape.n_kv_heads)
         sums = (*self._sums, self._mixed)
-        sizes = {"N_HEADS": shape.n_heads, "D": shape.head_dim, "BLOCK": BLOCK, "PARTS": n_parts}
+        sizes = {"N_FED": n_fed, "N_HEADS": shape.n_heads, "D": shape.head_dim}
+        sizes |= {"BLOCK": BLOCK, "PARTS": n_parts}
         triton_decode.attend[(shape.n_kv_heads, n_parts, n)](
             queries, keys, values, table, lengths, running.slots, *sums, table.shape[1],
             self._scale, **sizes, N_KV_HEADS=shape.n_kv_heads, PAGE=PAGE,
-            ROWS=max(16, triton.next_power_of_2(shape.n_heads // shape.n_kv_heads)),
+            ROWS=max(16, triton.next_power_of_2(n_rows)),
             num_warps=N_WARPS, num_stages=N_STAGES,
         )  # fmt: skip
-        triton_decode.combine[(shape.n_heads, n)](*sums, lengths, running.slots, out, **sizes)
+        triton_decode.combine[(shape.n_heads, n * n_fed)](
+            *sums, lengths, running.slots, out, **sizes
+        )
 
     def packed(
         self,

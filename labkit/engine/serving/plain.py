@@ -13,15 +13,19 @@ from labkit.engine.operations import rms_norm, rotate
 from labkit.engine.serving.pages import rows_of
 from labkit.engine.weights import DecoderShape
 
+MOST_FED = 8  # tokens of a running request in one pass
+
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The requests that a pass makes one token for. slots: (B,), int64, on the device.
+    """The requests that a pass feeds a few tokens each: one to decode, more to verify a draft.
 
-    n_cached: of each, before the pass; None where a captured pass does not know.
+    slots: (B T,), int64, on the device, of each token. n_fed: T, the same for all of them.
+    n_cached: of each request, before the pass; None where a captured pass does not know.
     """
 
     slots: Tensor
+    n_fed: int
     n_cached: tuple[int, ...] | None
 
 
@@ -92,14 +96,16 @@ class Plain:
         running: Running,
         out: Tensor,
     ) -> None:
-        """Attention of one token of each running request over all before it, and itself.
+        """Attention of the tokens of running requests: each over all before it, and itself.
 
-        Shapes: queries (B H D), keys and values (pool's rows, Hkv, D), table and lengths as in
-        `labkit.engine.serving.pages`, out (B, H D), written to.
+        Shapes: queries (B T, H, D), keys and values (pool's rows, Hkv, D), table and lengths as in
+        `labkit.engine.serving.pages`, out (B T, H D), written to.
         """
-        for i, (slot, n_cached) in enumerate(zip(running.slots, running.n_cached, strict=True)):
-            rows = rows_of(table[slot], n_cached + 1)
-            out[i] = self._attend(queries[i : i + 1], keys[rows], values[rows], None)[0]
+        n_fed = running.n_fed
+        for i, n_cached in enumerate(running.n_cached):
+            new = slice(i * n_fed, (i + 1) * n_fed)
+            place = (keys, values, table[running.slots[new][0]])
+            out[new] = self._of_request(queries[new], *place, n_cached)
 
     def packed(
         self,
@@ -117,16 +123,18 @@ class Plain:
         """
         ends = chunks.ends.tolist()
         for i, (slot, n_cached) in enumerate(zip(chunks.slots, chunks.n_cached, strict=True)):
-            new, n_new = slice(*ends[i : i + 2]), ends[i + 1] - ends[i]
-            rows = rows_of(table[slot], n_cached + n_new)
-            every = torch.arange(len(rows), device=keys.device)
-            seen = every <= every[n_cached:, None]
-            out[new] = self._attend(queries[new], keys[rows], values[rows], seen)
+            new = slice(*ends[i : i + 2])
+            out[new] = self._of_request(queries[new], keys, values, table[slot], n_cached)
 
-    def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None) -> Tensor:
-        """(T, H D), of queries (T H D), keys and values (S Hkv D)."""
+    def _of_request(
+        self, queries: Tensor, keys: Tensor, values: Tensor, pages: Tensor, n_cached: int
+    ) -> Tensor:
+        """(T, H D), of the queries (T H D) of the tokens after the cached ones."""
+        rows = rows_of(pages, n_cached + len(queries))
+        every = torch.arange(len(rows), device=keys.device)
+        seen = every <= every[n_cached:, None]
         mixed = functional.scaled_dot_product_attention(
-            *(each.transpose(0, 1)[None] for each in (queries, keys, values)),
+            *(each.transpose(0, 1)[None] for each in (queries, keys[rows], values[rows])),
             attn_mask=seen,
             enable_gqa=True,
         )

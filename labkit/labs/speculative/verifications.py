@@ -9,9 +9,9 @@ from functools import partial
 
 import torch
 
-from labkit.engine.captured import replayed
-from labkit.engine.decoder import Decoder
-from labkit.engine.weights import Weights, weights_of
+from labkit.engine.serving.decoder import PagedDecoder
+from labkit.engine.serving.pages import PAGE
+from labkit.engine.weights import weights_of
 from labkit.measuring.device import free_device_memory, rows_in_room
 from labkit.measuring.profiles import PAIRS, MachineProfile
 from labkit.measuring.records import IsDone, Row, measured
@@ -21,12 +21,13 @@ from labkit.zoo.shape import build
 SIZES = {  # by profile: the pair, numbers of texts, cached tokens of each
     "cpu": ("tiny", (1, 2, 4), (64,)),
     "t4": ("qwen3-1.7b-0.6b", (1, 2, 4, 8, 16, 32), (512,)),
-    "gpu80": ("qwen3-8b-0.6b", (1, 2, 4, 8, 16, 32, 64, 128), (512, 4096, 16_384)),
+    "gpu80": ("qwen3-8b-0.6b", (1, 2, 4, 8, 16, 32, 64, 128, 256), (512, 4096, 16_384)),
 }
 FED = tuple(range(1, 9))  # gamma + 1 tokens of each text, for the target; the draft takes one
-MOST_FED = 512  # tokens of all texts together
+MOST_FED = 1024  # tokens of all texts together
 MOST_CACHED = 2**19  # likewise: their keys and values are 77 GB in Qwen3-8B
 N_STEPS = 5  # of a sample: waiting for it counts for little
+SPARE = N_STEPS * FED[-1] + 8  # positions after the cached ones
 
 
 def verify_by_batch(
@@ -35,7 +36,7 @@ def verify_by_batch(
     """Seconds of a step of target and draft, for B texts with 1 to 8 new tokens each.
 
     n_input: tokens of each text. Settings name the context, as "512 cached"; counts has n_cached.
-    The engine's steps, captured on a GPU, with random weights.
+    Passes of the serving engine without the host's part, captured on a GPU; random weights.
     """
     pair, batches, contexts = SIZES[profile.name]
     for name, fed in zip(PAIRS[pair], (FED, FED[:1]), strict=True):
@@ -56,33 +57,44 @@ def verify_by_batch(
 
 
 def _of_model(profile: MachineProfile, name: str, rows: list[Row], n_samples: int) -> Iterator[Row]:
-    """The rows of one model, batch by batch: each has a cache of its own size."""
-    longest = max(int(row.counts["n_cached"]) for row in rows) + FED[-1]
+    """The rows of one model: those of a batch and a context in turns."""
+    longest = max(int(row.counts["n_cached"]) for row in rows) + SPARE
     weights = weights_of(build(name, profile.device, getattr(torch, profile.dtype)), longest)
-    for n_texts in dict.fromkeys(row.batch_size for row in rows):
-        some = [row for row in rows if row.batch_size == n_texts]
-        yield from rows_in_room(some, partial(_of_batch, weights, some, n_samples))
-        free_device_memory()
+    n_pages = max(row.batch_size * pages_for(row) for row in rows)
+    n_slots = max(row.batch_size for row in rows)
+    decoder = PagedDecoder(weights, n_pages, n_slots, longest)
+    for each in (decoder.pages.keys, decoder.pages.values):
+        each.normal_()
+    for place in dict.fromkeys((row.batch_size, row.setting) for row in rows):
+        some = [row for row in rows if (row.batch_size, row.setting) == place]
+        yield from _in_turns(decoder, some, n_samples)
 
 
-def _of_batch(weights: Weights, rows: list[Row], n_samples: int) -> Iterator[Row]:
-    """A captured step holds for every length, so each number of tokens is captured once."""
-    longest = max(int(row.counts["n_cached"]) for row in rows) + FED[-1]
-    decoder = Decoder(weights, longest, rows[0].batch_size)
-    steps = {}
-    for n_fed in dict.fromkeys(row.n_input for row in rows):
-        tokens = torch.ones(rows[0].batch_size, n_fed, dtype=torch.long, device=weights.device)
-        steps[n_fed] = replayed(partial(decoder.forward, tokens), decoder)
-    for n_cached in dict.fromkeys(int(row.counts["n_cached"]) for row in rows):
-        decoder.arena.rewind(n_cached)
-        some = [row for row in rows if row.counts["n_cached"] == n_cached]
-        runs = {row.key: partial(_steps, steps[row.n_input]) for row in some}
-        timings = time_in_turns(runs, n_samples, n_warmup=2)
-        for row in some:
-            samples_s = [sample / N_STEPS for sample in timings[row.key].samples_s]
-            yield measured(row, samples_s, {**row.counts, "step_bytes": weights.step_bytes})
+def pages_for(row: Row) -> int:
+    """Pages of one text, whose lengths grow while it is timed."""
+    return -(-(int(row.counts["n_cached"]) + SPARE) // PAGE)
 
 
-def _steps(step: Callable[[], None]) -> None:
-    for _ in range(N_STEPS):
-        step()
+def _in_turns(decoder: PagedDecoder, rows: list[Row], n_samples: int) -> Iterator[Row]:
+    n_texts, n_cached = rows[0].batch_size, int(rows[0].counts["n_cached"])
+    pages, lengths = decoder.pages, dict.fromkeys(range(n_texts), n_cached)
+    for slot in lengths:
+        pages.reserve(slot, pages_for(rows[0]) * PAGE)
+
+    def runs(n_fed: int) -> Callable[[], None]:
+        pages.rewind_all(lengths)
+        step = decoder.repeated(dict.fromkeys(lengths, [1] * n_fed))
+
+        def run() -> None:
+            pages.rewind_all(lengths)
+            for _ in range(N_STEPS):
+                step()
+
+        return run
+
+    timings = time_in_turns({row.key: runs(row.n_input) for row in rows}, n_samples, n_warmup=2)
+    for slot in lengths:
+        pages.release(slot)
+    for row in rows:
+        samples_s = [sample / N_STEPS for sample in timings[row.key].samples_s]
+        yield measured(row, samples_s, {**row.counts, "step_bytes": decoder.weights.step_bytes})

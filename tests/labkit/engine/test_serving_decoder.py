@@ -57,6 +57,19 @@ def test_a_step_of_several_requests_is_as_cached_decoding(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_several_tokens_of_each_request_are_as_one_after_the_other(name):
+    decoder = made(name)
+    decoder.forward({}, prompts(*LENGTHS))
+    fed = {slot: TOKENS[slot][n : n + 4].tolist() for slot, n in LENGTHS.items()}
+    logits = decoder.forward(fed)
+    wanted = [alone(name, slot, n + 4)[-4:] for slot, n in LENGTHS.items()]
+    torch.testing.assert_close(logits, torch.cat(wanted), **CLOSE)
+    assert decoder.pages.n_cached == [25, 0, 5, 44]
+    decoder.pages.rewind_all(LENGTHS)
+    torch.testing.assert_close(decoder.forward(fed), logits)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_pass_over_both_is_as_two_passes(name):
     apart, mixed = made(name), made(name)
     for decoder in (apart, mixed):
@@ -113,6 +126,8 @@ def test_what_has_no_room_is_refused_and_nothing_has_changed():
         r"slot 0 both runs and has a prompt": ({0: 5}, {0: [5]}),
         r"at least one token": ({}, {}),
         r"at least one in each chunk": ({0: 5}, {2: []}),
+        r"up to 8 tokens of each running request, of all as many; got 9": ({0: [5] * 9}, {}),
+        r"of all as many; got 1, 2": ({0: [5], 2: [5, 6]}, {}),
     }
     for message, (running, chunks) in cases.items():
         with pytest.raises(ValueError, match=message):
@@ -137,12 +152,13 @@ def test_pages_are_refused_all_or_none():
 
 def test_a_captured_pass_is_the_smallest_that_holds_all():
     wanted = {
-        (1, 0, 0): (1, 0, 0),
-        (3, 0, 0): (4, 0, 0),
-        (128, 16, 2048): (128, 16, 2048),
-        (0, 1, 513): (0, 16, 640),
-        (9, 2, 1025): (16, 16, 1280),
-        (129, 0, 0): None,
+        (1, 0, 0): (1, 1, 0, 0),
+        (3, 0, 0): (4, 1, 0, 0),
+        (3, 0, 0, 5): (4, 5, 0, 0),
+        (256, 16, 2048): (256, 1, 16, 2048),
+        (0, 1, 513): (0, 1, 16, 640),
+        (9, 2, 1025): (16, 1, 16, 1280),
+        (257, 0, 0): None,
         (1, 17, 100): None,
         (0, 1, 2049): None,
     }
@@ -150,7 +166,7 @@ def test_a_captured_pass_is_the_smallest_that_holds_all():
 
 
 def test_a_batch_is_filled_up_with_tokens_of_nobody():
-    batch = Batch.of({2: 7}, {0: [5, 6]}, [3, 0, 9, 0], 4, (2, 3, 4)).to(torch.device("cpu"))
+    batch = Batch.of({2: 7}, {0: [5, 6]}, [3, 0, 9, 0], 4, (2, 1, 3, 4)).to(torch.device("cpu"))
     assert batch.tokens.tolist() == [7, 0, 5, 6, 0, 0]
     assert batch.slots.tolist() == [2, 4, 0, 0, 4, 4]
     assert batch.positions.tolist() == [9, 0, 3, 4, 0, 0]
