@@ -47,6 +47,7 @@ from labkit.measuring.timing import time_in_turns
 from labkit.models.tiny import KIT_MODELS, SHIPPED, facts_of
 
 REGIMES = {"simple": "pattern", "normal": "instruction"}  # kinds of prompts, and their source
+HOMEWORK_PAIRS = ("gpt2", "gemma-1b-270m")
 FED = (1, 2, 3, 4, 6, 8, 11)  # tokens of one step: the draft's, and gamma + 1 to verify
 
 
@@ -124,15 +125,52 @@ def block_parts(
 def eager_speculation(
     profile: MachineProfile,
     samplers: Samplers | None = None,
+    gammas: Sequence[int] = (2, 5),
     *,
-    n_new: int = 48,
-    n_samples: int = 10,
+    n_new: int = 24,
+    n_samples: int = 30,
     is_done: IsDone = lambda key: False,
 ) -> Iterator[Row]:
-    """As `speculation`, by transformers' eager steps, for the pairs with published acceptance."""
+    """As `speculation`, by transformers' eager steps, for the pairs with published acceptance.
+
+    The host decides about these times, so it should have nothing else to do. Ratios are taken
+    within a round, for a round's runs follow each other.
+    """
     task, own = Task(n_new=n_new, n_samples=n_samples), samplers or Samplers.reference()
     for pair in (pair for pair in profile.pairs if pair in PUBLISHED):
-        yield from by_transformers("eager_speculation", profile, pair, {}, own, task, is_done)
+        ratios = {gamma: PUBLISHED[pair][gamma] for gamma in gammas}
+        yield from by_transformers("eager_speculation", profile, pair, ratios, own, task, is_done)
+        free_device_memory()
+
+
+def homework_settings(
+    profile: MachineProfile,
+    samplers: Samplers | None = None,
+    gammas: Sequence[int] = (3, 7),
+    temperatures: Sequence[float] = (0.1, 1.0),
+    *,
+    is_done: IsDone = lambda key: False,
+    **task: Any,
+) -> Iterator[Row]:
+    """What other courses' homework measures: a pair that writes, and small scripted pairs.
+
+    The tiny pair writes 50 tokens after each of the 20 prompts, at each temperature, which the
+    setting names. On a GPU, GPT-2 and Gemma follow, with random weights and scripted acceptance.
+    """
+    own = samplers or Samplers.reference()
+    for temperature in temperatures:
+        each = Task(**task | {"temperature": temperature})
+        texts = texts_of("tiny", each.n_per_source)
+        ways = [Way(f"{ALONE}, temperature {temperature:g}", 0)]
+        ways += [Way(f"gamma {n}, temperature {temperature:g}", n) for n in gammas]
+        rows = [each.row("homework_settings", "tiny", texts, way.setting) for way in ways]
+        make_play = partial(_play, "tiny", profile, own)
+        yield from written(rows, make_play, texts, ways, each, is_done)
+    wanted = ratios_of(recorded_results("speculative-cpu*")["speculative-cpu"])
+    ratios = {gamma: wanted[gamma] for gamma in gammas}
+    for pair in HOMEWORK_PAIRS if profile.device == "cuda" else ():
+        each = Task(**task)
+        yield from by_transformers("homework_settings", profile, pair, ratios, own, each, is_done)
         free_device_memory()
 
 
@@ -279,6 +317,7 @@ EXPERIMENTS = {  # by the name that `labkit measure` takes
         speculation,
         block_parts,
         eager_speculation,
+        homework_settings,
         regimes,
         batch_sweep,
         verify_by_batch,

@@ -59,8 +59,9 @@ def scripted(
 
     ratios: accepted / drafted by gamma, where none are published for the pair.
     """
+    ratios, note = _script(pair, ratios)
     if is_engines(pair) and profile.device == "cuda":
-        yield from _by_engine(profile, pair, *_script(pair, ratios), n_samples, is_done)
+        yield from _by_engine(profile, pair, ratios, note, n_samples, is_done)
     else:
         task = Task(n_new=2 * N_EAGER, n_samples=n_samples)
         yield from by_transformers("speculation", profile, pair, ratios, samplers, task, is_done)
@@ -112,7 +113,7 @@ def by_transformers(
     is_done: IsDone,
 ) -> Iterator[Row]:
     """As `scripted`, with eager steps. All ways make as many tokens, so a script may be cut."""
-    ratios, note = _script(pair, ratios)
+    note = _script(pair, ratios)[1]
     text = Text("scripted", "", (DRAFTED,) * N_CACHED)
     ways = [Way(ALONE, 0), *(Way(f"gamma {gamma}", gamma) for gamma in ratios)]
     rows = [
