@@ -5,6 +5,7 @@ Run as `python -m training.measure OUT`, where OUT holds both model folders.
 
 import argparse
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import torch
@@ -92,12 +93,17 @@ def right(model, tokenizer, held_out: dict[str, list[Document]]) -> dict[str, fl
 
 def acceptance(target, draft, tokenizer, prompts: dict[str, list[str]]) -> dict:
     """Accepted over examined, by temperature and source, where the pair writes N_NEW tokens."""
-    rng = torch.Generator("cpu").manual_seed(0)
     decoders = [Decoder(weights_of(model, N_POSITIONS), N_POSITIONS) for model in (target, draft)]
+    return accepted(lambda: map(EngineModel, decoders), tokenizer, prompts)
+
+
+def accepted(make_pair: Callable[[], Iterable], tokenizer, prompts: dict[str, list[str]]) -> dict:
+    """The same, for a pair of cached models that is made for each text."""
+    rng = torch.Generator("cpu").manual_seed(0)
     table = {}
     for temperature in TEMPERATURES:
         by_source = {
-            source: _played(decoders, tokenizer, texts, temperature, rng)
+            source: _played(make_pair, tokenizer, texts, temperature, rng)
             for source, texts in prompts.items()
         }
         by_source["all"] = [block for blocks in by_source.values() for block in blocks]
@@ -113,12 +119,16 @@ def acceptance(target, draft, tokenizer, prompts: dict[str, list[str]]) -> dict:
 
 
 def _played(
-    decoders: list[Decoder], tokenizer, prompts: list[str], temperature: float, rng: torch.Generator
+    make_pair: Callable[[], Iterable],
+    tokenizer,
+    prompts: list[str],
+    temperature: float,
+    rng: torch.Generator,
 ) -> list[Block]:
     """The blocks in which the pair continues the prompts."""
     blocks: list[Block] = []
     for prompt in tqdm(prompts, desc=f"temperature {temperature}", mininterval=10):
-        target, draft = map(EngineModel, decoders)
+        target, draft = make_pair()
         ids, eos = tokenizer(prompt)["input_ids"], tokenizer.eos_token_id
         settings = {"temperature": temperature, "eos": eos, "rng": rng, "blocks": blocks}
         speculative(target, draft, ids, N_NEW, GAMMA, **settings)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from labkit.engine.decoder import Decoder
-from labkit.models.arguments import check_rewind
+from labkit.models.arguments import check_empty, check_rewind
 from labkit.models.sampling import on_cpu
 
 
@@ -79,12 +79,16 @@ class EngineBatch:
 
 
 class EngineModel:
-    """A decoder as `labkit.models.sampling.CachedModel`, by a batch of one."""
+    """A decoder as `labkit.models.sampling.CachedModel`, by a batch of one.
+
+    states: of the cached tokens, (S, d) and room for more; None unless a draft head wants them.
+    """
 
     def __init__(self, decoder: Decoder) -> None:
         """Start with an empty cache: the arena's contents are dropped."""
         self.vocab_size: int = decoder.shape.vocab_size
-        self._batch = EngineBatch(decoder)
+        self.states: Tensor | None = None
+        self._decoder, self._batch = decoder, EngineBatch(decoder)
         self.feeds_s = self._batch.feeds_s
 
     def n_cached(self) -> int:
@@ -93,7 +97,20 @@ class EngineModel:
 
     def feed(self, tokens: Sequence[int]) -> Tensor:
         """Cache the tokens; logits (T V). Raises: ValueError for none, or without room for them."""
-        return self._batch.feed([tokens])[0]
+        n_before = self.n_cached()
+        logits = self._batch.feed([tokens])[0]
+        if self.states is not None:
+            self.states[n_before : n_before + len(tokens)] = self._decoder.states
+        return logits
+
+    def keep_states(self) -> None:
+        """From now on, keep `states`. Raises: ValueError unless the cache is empty."""
+        check_empty(self)
+        shape, weights = self._decoder.shape, self._decoder.weights
+        n_positions = self._decoder.arena.n_positions
+        self.states = torch.zeros(
+            n_positions, shape.d_model, dtype=weights.dtype, device=weights.device
+        )
 
     def rewind(self, n_cached: int) -> None:
         """Forget all but the first n_cached tokens. Raises: ValueError if there are fewer."""

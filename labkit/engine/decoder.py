@@ -11,7 +11,10 @@ from labkit.engine.weights import MOST_VECTORS, Weights
 
 
 class Decoder:
-    """A model and its arena. without: backends of `registry` that it must not use."""
+    """A model and its arena. without: backends of `registry` that it must not use.
+
+    states: what the last layer gave for each token of the last call, (B T, d); None before it.
+    """
 
     def __init__(
         self,
@@ -22,6 +25,7 @@ class Decoder:
     ) -> None:
         weights.check_positions(n_positions)
         self.weights, self.shape = weights, weights.shape
+        self.states: Tensor | None = None
         self.arena = Arena.empty(
             weights.shape, n_positions, n_sequences, dtype=weights.dtype, device=weights.device
         )
@@ -44,8 +48,10 @@ class Decoder:
         return {name: kernel.make(*place) for name, kernel in kernels.items()}
 
     @torch.inference_mode()
-    def forward(self, tokens: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, before: Tensor | None = None) -> Tensor:
         """Logits (B T V), float32, after each of some new tokens (B T) of every sequence.
+
+        before: for a draft head, the target's states (B T, d) at the tokens before these.
 
         Their keys and values are in the arena then; `arena.lengths` stay as they were, for it is
         the caller who knows which of the tokens stay. Positions beyond the arena are lost.
@@ -56,6 +62,8 @@ class Decoder:
         )
         weights, arena, eps = self.weights, self.arena, self.shape.eps
         x = weights.embedding[tokens.flatten()]
+        if before is not None:
+            x = linear(before, weights.of_states, normed=True, eps=eps, residual=x)
         places = attention.places(arena.lengths, tokens.shape[1], weights.cos, weights.sin)
         for layer, keys, values in zip(weights.layers, arena.keys, arena.values, strict=True):
             qkv = linear(x, layer.qkv, normed=True, eps=eps)
@@ -63,10 +71,11 @@ class Decoder:
             x = linear(mixed, layer.output, residual=x)
             inner = linear(x, layer.gate_up, normed=True, eps=eps, gated=True)
             x = linear(inner, layer.down, residual=x)
+        self.states = x
         logits = linear(x, weights.head, normed=True, eps=eps, dtype=torch.float32)
         return logits.view(*tokens.shape, -1)
 
-    def feed(self, tokens: Tensor) -> Tensor:
+    def feed(self, tokens: Tensor, before: Tensor | None = None) -> Tensor:
         """As `forward`, and the tokens stay.
 
         Raises: ValueError if a sequence has no room for them; nothing has been fed then.
@@ -77,7 +86,7 @@ class Decoder:
                 f"wanted room for {n_longest} tokens, the arena has {self.arena.n_positions} "
                 "positions; make the decoder with more"
             )
-        logits = self.forward(tokens)
+        logits = self.forward(tokens, before)
         self.arena.lengths.add_(tokens.shape[1])
         return logits
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +80,10 @@ class LayerWeights:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A whole model. cos, sin: (positions, head_dim / 2), float32."""
+    """A whole model. cos, sin: (positions, head_dim / 2), float32.
+
+    of_states: of a draft head, the matrix (d, d) for the target's states; else None.
+    """
 
     shape: DecoderShape
     embedding: Tensor
@@ -87,6 +91,7 @@ class Weights:
     head: Tensor
     cos: Tensor
     sin: Tensor
+    of_states: Tensor | None = None
 
     @property
     def step_bytes(self) -> int:
@@ -96,7 +101,8 @@ class Weights:
             for layer in self.layers
             for tensor in (layer.qkv, layer.output, layer.gate_up, layer.down)
         )
-        return layers + self.head.nbytes
+        of_states = 0 if self.of_states is None else self.of_states.nbytes
+        return layers + self.head.nbytes + of_states
 
     @property
     def dtype(self) -> torch.dtype:
@@ -122,39 +128,39 @@ def weights_of(model: Any, n_positions: int) -> Weights:
     Raises: ValueError for an architecture that the engine does not have.
     """
     shape, state = DecoderShape.of(model.config), model.state_dict()
-
-    def layer(i: int) -> LayerWeights:
-        def get(*names: str) -> Tensor:
-            found = [state[f"model.layers.{i}.{name}.weight"] for name in names]
-            return found[0] if len(found) == 1 else torch.cat(found)
-
-        norms = None
-        if shape.has_head_norms:
-            of_query, of_key = get("self_attn.q_norm"), get("self_attn.k_norm")
-            norms = torch.cat(
-                [of_query.expand(shape.n_heads, -1), of_key.expand(shape.n_kv_heads, -1)]
-            )
-        return LayerWeights(
-            qkv=laid_out(
-                scaled(
-                    get("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
-                    get("input_layernorm"),
-                )
-            ),
-            head_norms=norms,
-            output=laid_out(get("self_attn.o_proj")),
-            gate_up=laid_out(
-                scaled(get("mlp.gate_proj", "mlp.up_proj"), get("post_attention_layernorm"))
-            ),
-            down=laid_out(get("mlp.down_proj")),
-        )
-
     embedding = state["model.embed_tokens.weight"]
     head = embedding if shape.is_tied else state["lm_head.weight"]
     head = laid_out(scaled(head, state["model.norm.weight"]))
-    layers = tuple(layer(i) for i in range(shape.n_layers))
+    layers = tuple(layer_of(state, f"model.layers.{i}", shape) for i in range(shape.n_layers))
     cos, sin = _angles(model, n_positions)
     return Weights(shape, embedding, layers, head, cos, sin)
+
+
+def layer_of(state: Mapping[str, Tensor], prefix: str, shape: DecoderShape) -> LayerWeights:
+    """The layer whose tensors in a state dict have names that begin so."""
+
+    def get(*names: str) -> Tensor:
+        found = [state[f"{prefix}.{name}.weight"] for name in names]
+        return found[0] if len(found) == 1 else torch.cat(found)
+
+    norms = None
+    if shape.has_head_norms:
+        of_query, of_key = get("self_attn.q_norm"), get("self_attn.k_norm")
+        norms = torch.cat([of_query.expand(shape.n_heads, -1), of_key.expand(shape.n_kv_heads, -1)])
+    return LayerWeights(
+        qkv=laid_out(
+            scaled(
+                get("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+                get("input_layernorm"),
+            )
+        ),
+        head_norms=norms,
+        output=laid_out(get("self_attn.o_proj")),
+        gate_up=laid_out(
+            scaled(get("mlp.gate_proj", "mlp.up_proj"), get("post_attention_layernorm"))
+        ),
+        down=laid_out(get("mlp.down_proj")),
+    )
 
 
 def scaled(matrix: Tensor, scale: Tensor) -> Tensor:

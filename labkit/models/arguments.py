@@ -27,11 +27,17 @@ def check_start(
     if draft is not None:
         check_vocabularies(target, draft)
     for name, model in (("target", target), ("draft", draft)):
-        if model is not None and model.n_cached() != 0:
-            raise ValueError(
-                f"the {name}'s cache holds {model.n_cached()} tokens of another text; "
-                f"call {name}.rewind(0) first"
-            )
+        if model is not None:
+            check_empty(model, name)
+
+
+def check_empty(model: Any, name: str = "target") -> None:
+    """Raise ValueError for a model whose cache has tokens."""
+    if model.n_cached() != 0:
+        raise ValueError(
+            f"the {name}'s cache holds {model.n_cached()} tokens of another text; "
+            f"call {name}.rewind(0) first"
+        )
 
 
 def check_wanted(prompt: Sequence[int], n_new: int, gamma: Any) -> None:

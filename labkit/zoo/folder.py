@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.models.facts import data_path
+from labkit.models.tiny import SHIPPED
 from labkit.zoo.errors import DamagedModel
 from labkit.zoo.shape import differences
 
@@ -63,10 +64,10 @@ def _verify(name: str, record: Path) -> None:
 
 
 def _not_shipped(name: str, what: str) -> str:
+    without = f' To go on without it: load("{name}", weights="random"), for timing only.'
     return (
         f"{name} cannot be used: {what}. Install labkit again (in a clone: git checkout -- data/"
-        f"{name} data/{RECORD}). "
-        f'To go on without it: load("{name}", weights="random"), for timing only.'
+        f"{name} data/{RECORD}).{without if name in SHIPPED else ''}"
     )
 
 

@@ -69,6 +69,8 @@ WAYS = (
     Way(r"python -m training.train \S+", "two steps instead of thousands",
         "python -m training.train pair --n-steps 2 --batch-tokens 2048 --n-sample 200 "
         "--n-workers 1"),
+    Way(r"python -m training.head", "two steps, and another folder than data/",
+        r"\g<0> --n-rows 4 --n-measured 1 --out head"),
     Way(r"python -m autograder.builder.pictures|PYTHONPATH=. \S+ tests/helpers/prose.py"
         r"|python3 -m venv .+/env", "as it stands"),
     Way(r"python3 -m venv --copies", "the text names no folder", r"\g<0> copied"),

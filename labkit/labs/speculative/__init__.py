@@ -5,6 +5,7 @@ from labkit.lazy import offer
 __all__, __getattr__, __dir__ = offer(
     __name__,
     {
+        "labkit.engine.draft_head": "HeadDraft load_head",
         "labkit.labs.speculative.": "experiments figures sweep_figures tables",
         "labkit.labs.speculative.models": "CopyDraft Counted TableModel TransformersModel",
         "labkit.labs.speculative.records": "gains ratios_of",

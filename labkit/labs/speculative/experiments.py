@@ -6,7 +6,7 @@ weights, so their acceptance is scripted (`labkit.labs.speculative.scripted`), w
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from operator import methodcaller
 from typing import Any
@@ -16,9 +16,11 @@ import torch
 from labkit import zoo
 from labkit.engine.captured import replayed
 from labkit.engine.decoder import Decoder
+from labkit.engine.draft_head import HeadDraft, load_head
 from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import CopyDraft, TransformersModel
 from labkit.labs.speculative.records import ALONE, N_CACHED, ratios_of
+from labkit.labs.speculative.sampled import N_POSITIONS as N_WRITTEN
 from labkit.labs.speculative.sampled import (
     Played,
     SampledPair,
@@ -191,7 +193,7 @@ def regimes(
     """
     own = samplers or Samplers.reference()
     vocab_size = facts_of(PAIRS[pair][0])["vocab_size"]
-    drafts = {"model": None, "n-gram": lambda: CopyDraft(own.ngram_draft, vocab_size)}
+    drafts = {"model": None, "n-gram": lambda target: CopyDraft(own.ngram_draft, vocab_size)}
     for (kind, source), n_new in product(REGIMES.items(), lengths):
         each = Task(**task | {"n_new": n_new})
         texts = [text for text in texts_of(pair, each.n_per_source) if text.source == source]
@@ -202,6 +204,41 @@ def regimes(
         rows = [each.row("regimes", pair, texts, way.setting) for way in ways]
         make_play = partial(_play, pair, profile, own)
         yield from written(rows, make_play, texts, ways, each, is_done)
+
+
+def drafts(
+    profile: MachineProfile,
+    samplers: Samplers | None = None,
+    gamma: int = 3,
+    *,
+    is_done: IsDone = lambda key: False,
+    **task: Any,
+) -> Iterator[Row]:
+    """Three drafts for tiny-target: tiny-draft, the head that reads its states, and n-grams.
+
+    Settings: "alone, graph, 50 new", or "gamma 3, all, 50 new, model" (or head, or n-gram); the
+    second part is the source of the prompts. draft_step_s is of a call: the head's first one of a
+    block computes the accepted tokens again. n-grams have none.
+    """
+    own, each, pair = samplers or Samplers.reference(), Task(**task), "tiny"
+    head = cache(lambda: load_head(zoo.load(PAIRS[pair][0], profile=profile), N_WRITTEN))
+    makers = {
+        "model": None,
+        "head": lambda target: HeadDraft(head(), target),
+        "n-gram": lambda target: CopyDraft(own.ngram_draft, target.vocab_size),
+    }
+    texts, of_all = texts_of(pair, each.n_per_source), f"all, {each.n_new} new"
+    ways = [Way(f"{ALONE}, {of_all}", 0)]
+    ways += [Way(f"gamma {gamma}, {of_all}, {name}", gamma, made) for name, made in makers.items()]
+    rows = [each.row("drafts", pair, texts, way.setting) for way in ways]
+
+    def by_source(row: Row, seen: Played) -> Iterator[Row]:
+        for source, some in _groups(texts):
+            setting = row.setting.replace("all", source, 1)
+            yield seen.filled(each.row("drafts", pair, some, setting), some)
+
+    make_play = partial(_play, pair, profile, own)
+    yield from written(rows, make_play, texts, ways, each, is_done, by_source)
 
 
 def batch_sweep(
@@ -243,6 +280,12 @@ def _play(pair: str, profile: MachineProfile, samplers: Samplers) -> Callable[..
     return partial(SampledPair(pair, profile).play, samplers)
 
 
+def _groups(texts: Sequence[Text]) -> Iterator[tuple[str, list[Text]]]:
+    """The sources of texts, each with its texts."""
+    for source in dict.fromkeys(text.source for text in texts):
+        yield source, [text for text in texts if text.source == source]
+
+
 def _sampled(
     profile: MachineProfile,
     pair: str,
@@ -257,8 +300,7 @@ def _sampled(
     rows = [task.row("speculation", pair, texts, way.setting) for way in ways]
 
     def by_source(row: Row, seen: Played) -> Iterator[Row]:
-        for source in dict.fromkeys(text.source for text in texts):
-            some = [text for text in texts if text.source == source]
+        for source, some in _groups(texts):
             each = task.row("by_source", pair, some, f"{row.setting}, {source}")
             yield seen.filled(each, some)
 
@@ -319,6 +361,7 @@ EXPERIMENTS = {  # by the name that `labkit measure` takes
         eager_speculation,
         homework_settings,
         regimes,
+        drafts,
         batch_sweep,
         verify_by_batch,
     )

@@ -7,14 +7,15 @@ without a model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
 from labkit.labs.speculative.trees import ancestor_mask, depths
-from labkit.models.arguments import check_rewind
+from labkit.models.arguments import check_empty, check_rewind
 from labkit.models.cached import cut, forward, new_cache
 from labkit.models.sampling import on_cpu
 
@@ -100,11 +101,15 @@ class TransformersModel:
     Its logits come to the CPU, float32, wherever the model is: so samplers and their generators
     are the same on every machine. A rewind cuts views and copies nothing. But the library's cache
     grows by copying itself, at every call: the price of this plain form.
+
+    states: what the last layer gave for each cached token, (S d); None unless a draft head wants
+    them.
     """
 
     def __init__(self, model: Any) -> None:
         """The model as it was loaded, with an empty cache."""
         self.vocab_size: int = model.config.vocab_size
+        self.states: Tensor | None = None
         self._model = model
         self._cache = new_cache()  # of all tokens, so that any of them can be taken back
 
@@ -143,8 +148,32 @@ class TransformersModel:
             raise ValueError("feed at least one token")
         fed = torch.tensor([list(tokens)], device=self._model.device)
         with torch.inference_mode():
-            logits = forward(self._model, fed, self._cache, **settings).logits
+            if self.states is None:
+                logits = forward(self._model, fed, self._cache, **settings).logits
+            else:
+                with self._states_kept():
+                    logits = forward(self._model, fed, self._cache, **settings).logits
         return on_cpu(logits[0])
+
+    def keep_states(self) -> None:
+        """From now on, keep `states`. Raises: ValueError unless the cache is empty."""
+        check_empty(self)
+        width, model = self._model.config.hidden_size, self._model
+        self.states = torch.zeros(0, width, dtype=model.dtype, device=model.device)
+
+    @contextmanager
+    def _states_kept(self) -> Iterator[None]:
+        """What the last norm of the model is given meanwhile joins the states."""
+        n_before = self.n_cached()
+
+        def keep(norm: Any, given: tuple[Tensor]) -> None:
+            self.states = torch.cat([self.states[:n_before], given[0][0]])
+
+        hook = self._model.base_model.norm.register_forward_pre_hook(keep)
+        try:
+            yield
+        finally:
+            hook.remove()
 
     def rewind(self, n_cached: int) -> None:
         """Forget all but the first n_cached tokens. Raises: ValueError if there are fewer."""
@@ -159,6 +188,8 @@ class TransformersModel:
         """Keep of what follows the first n_cached tokens only these, in this order."""
         kept = torch.tensor([*range(n_cached), *(n_cached + node for node in nodes)])
         cut(self._cache, kept.to(self._model.device))
+        if self.states is not None:
+            self.states = self.states[kept]
 
 
 class CopyDraft:

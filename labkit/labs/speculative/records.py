@@ -168,8 +168,9 @@ def _predicted(
 ) -> dict[str, float]:
     """By the run's own steps, if they were timed, else by the engine's; and by eager ones.
 
-    Drafts that copy take no time. Those two are steps of one text, so there are none for a batch;
-    and nothing follows from an alpha that nothing was examined for.
+    Drafts that copy take no time; steps of a head are timed in its own runs alone. Those two are
+    steps of one text, so there are none for a batch; and nothing follows from an alpha that nothing
+    was examined for.
     """
     if math.isnan(alpha):
         return {}
@@ -182,7 +183,8 @@ def _predicted(
     for setting in settings_of(record) if row.batch_size == 1 else []:
         if setting == "eager" or not steps:
             target, draft = PAIRS[row.model]
-            draft_s = 0.0 if "n-gram" in words_of(row) else step_s(record, draft, setting)
+            others = {"n-gram": 0.0, "head": math.nan}  # no step of the pair's draft
+            draft_s = others.get(words_of(row)[-1], step_s(record, draft, setting))
             target_s, verify_s = (step_s(record, target, setting, n) for n in (1, gamma + 1))
             if not math.isnan(draft_s + target_s + verify_s):
                 steps[setting] = (draft_s, target_s, verify_s)

@@ -63,11 +63,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Words for a row's setting; tokens to draft, 0 for none; a draft other than the pair's."""
+    """Words for a row's setting; tokens to draft, 0 for none; a draft other than the pair's.
+
+    make_draft(target): for the target that will verify it.
+    """
 
     setting: str
     gamma: int
-    make_draft: Callable[[], Any] | None = None
+    make_draft: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +181,9 @@ class SampledPair(Player):
 
     def models(self, way: Way) -> list[Any]:
         """The target on the engine; and the way's own draft, or the pair's."""
-        draft = way.make_draft or (lambda: EngineModel(self.draft))
-        return [EngineModel(self.target), *([draft()] if way.gamma else [])]
+        target = EngineModel(self.target)
+        draft = way.make_draft or (lambda _: EngineModel(self.draft))
+        return [target, *([draft(target)] if way.gamma else [])]
 
 
 def texts_of(pair: str, n_per_source: int | None = None) -> list[Text]:

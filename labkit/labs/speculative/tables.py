@@ -83,6 +83,27 @@ def gains_table(
 
 
 @or_sentence
+def drafts_table(record: Record, speedup: Speedup | None = None) -> Table:
+    """Each draft of the experiment `drafts`: alpha, also by source, its cost, measured speedup.
+
+    Brackets: as in `gains_table`. call / step: of the draft, and of the target alone.
+    """
+    by_draft: dict[str, dict[str, Gain]] = {}
+    for gain in gains(record, speedup, "drafts"):
+        by_draft.setdefault(words_of(gain.row)[-1], {})[words_of(gain.row)[1]] = gain
+    rows, sources = [], []
+    for draft, by_source in by_draft.items():
+        whole = by_source.pop("all")
+        sources = list(by_source)
+        ratio = whole.row.counts.get("draft_step_s", 0.0) / whole.alone_s
+        alphas = [_number(gain.alpha[0], ".2f") for gain in by_source.values()]
+        alpha, speed = (_bracket(each) for each in (whole.alpha, whole.speedup))
+        rows.append([draft, alpha, *alphas, f"{ratio:.2f}", speed])
+    headings = ["draft", "alpha", *sources, "call / step", "speedup"]
+    return Table(headings, rows, f"Three drafts of one target: {record.provenance}")
+
+
+@or_sentence
 def regimes_table(record: Record, speedup: Speedup | None = None) -> Table:
     """The best gamma of each regime, its speedup, and the largest gamma that still gains."""
     groups: dict[str, list[Gain]] = {}
@@ -163,11 +184,10 @@ def _accepted_cells(gain: Gain) -> list[str]:
 
 
 def _time_cells(gain: Gain) -> list[str]:
-    ratio, low, high = gain.speedup
     return [
         f"{1e3 * gain.token_s:.3g}",
         f"{1e3 * gain.alone_s:.3g}",
-        f"{ratio:.2f} [{low:.2f}, {high:.2f}]",
+        _bracket(gain.speedup),
         _number(gain.outside, ".0%"),
     ]
 
@@ -181,6 +201,11 @@ def _left_out(record: Record, experiment: str, n_cells: int) -> list[list[str]]:
     """A line for what could not be measured: the model or pair, and why."""
     lost = {(row.short_model, row.outcome) for row in record.of(experiment) if not row.is_ok}
     return [[*each, *[""] * (n_cells - 2)] for each in sorted(lost)]
+
+
+def _bracket(range_of: tuple[float, float, float]) -> str:
+    middle, low, high = range_of
+    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _number(value: float, form: str) -> str:
