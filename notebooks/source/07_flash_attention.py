@@ -305,7 +305,8 @@ homework = {
 # %% [markdown]
 # ## 6. Operations and seconds
 #
-# We count every addition, multiplication, exponential, division and maximum as one operation.
+# We count every addition, multiplication, exponential, division and maximum as one operation. (On a
+# GPU an exponential takes longer than that. Section 9 counts exponentials by themselves.)
 
 # %% exercise="labkit.flash_attention:standard_flops" points=0.5 minutes=5 level=1
 
@@ -356,7 +357,9 @@ kit.Table(["N", "reads", "speedup", "bytes", "overlap"], rows)
 
 # %% [markdown]
 # Your functions work for every GPU. This table takes shared memory, FLOP/s and bandwidth from the
-# data sheets. "In turn" means that moving and computing follow each other.
+# data sheets. "In turn" means that moving and computing follow each other. GPUs compute
+# exponentials in *special-function units*: 16 in a clock and multiprocessor. The table adds their
+# time to the time of computing.
 
 # %% experiment="cards"
 standard, flash_1 = (
@@ -368,7 +371,8 @@ lab.tables.cards_table(tile_sizes, standard, flash_1, run_times)
 # %% [markdown]
 # In float32 an A100 computes slowly. With overlap, computing takes longer than moving, also for
 # standard attention. So nothing is gained (overlap 1.00). In float16 its tensor cores are sixteen
-# times as fast. Then moving decides, and with overlap the gain is 4.8 to 6.
+# times as fast. Then standard attention waits for its moves, and with overlap the gain is 3.2 to
+# 4.2. Without the exponentials it would be 4.8 to 6.1.
 #
 # ## 7. Where the clever method loses
 #
@@ -444,9 +448,12 @@ for forward, (back, tile_rows) in ways.items():
 #
 # The cell measures them on this machine and saves the rows in `flash-here.jsonl`. Then it shows
 # three tables for each record, that of an H200 first: times, peak memory, and lower bounds of the
-# times. (Tables with a mask or the backward pass are folded.) There are three bounds:
+# times. (Tables with a mask or the backward pass are folded.) There are four bounds:
 #
 # * **products** is the time of the matrix products at the machine's measured peak rate.
+# * **exponentials** is the time of one exponential for each score that is not masked, 16 in a clock
+#   and multiprocessor. It is known for cards of our table only. An H200 has 132 multiprocessors at
+#   1.98 GHz, so it computes 4.2 · 10^12 exponentials per second.
 # * **scores moved** is the time to move what `standard_traffic` counts.
 # * **tiles moved** is the time to move what `flash_2_traffic` counts, with 128 rows of Q in a tile.
 
@@ -464,6 +471,35 @@ for name, record in records.items():
 # %% experiment="back_ends_figure"
 lab.figures.back_ends(records["flash-h200"], standard_traffic, flash_2_traffic)
 
+# %% [markdown]
+# ### Exponentials
+#
+# For each score the tensor cores do 4 D operations, and the special-function units compute one
+# exponential. By the data sheet of an H200, 237 operations of the tensor cores take as long as one
+# exponential. With D = 64 there are 256. So a kernel has two jobs of about the same length. If they
+# overlap, the longer one decides. If they take turns, the sum decides.
+#
+# Look at "cudnn" at N = 16,384. At D = 64 the longer one takes 1.40 ms and the sum is 2.43 ms. It
+# takes {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .2f} ms, so most
+# exponentials are not hidden. At D = 128 it takes
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_128 | ms .2f} ms, and the sum is
+# 3.84 ms. With a causal mask and D = 128 it takes
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_128,_causal | ms .2f} ms, and the sum
+# is 1.92 ms. With a causal mask and D = 64 it takes
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64,_causal | ms .2f} ms, which is
+# more than the sum, 1.22 ms. Our bounds leave some work out, for example the masked half of the
+# tiles on the diagonal.
+#
+# *FlashAttention-3* lets two groups of warps take turns: while one computes exponentials, the
+# tensor cores multiply for the other. Within a group, the exponentials of one tile also overlap the
+# products of the next. In its paper the first step brings 570 TFLOP/s to 620 or more at D = 128,
+# and the second to 661 TFLOP/s.
+#
+# *FlashAttention-4* is for newer GPUs (B200), which multiply 2.3 times as fast and have no more
+# special-function units in a multiprocessor. So it computes 10 to 25 % of the exponentials as
+# polynomials, by ordinary multiplications and additions. It also rescales the output only if the
+# maximum has grown by much, which saves operations.
+
 # %% experiment="own_back_ends_figure"
 lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 
@@ -475,9 +511,10 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # 1. How do time and peak memory of "math" grow with N, and how do those of "flash"? Which of your
 #    counts explains it?
 # 2. FlashAttention does about as many operations as standard attention. Why is it faster?
-# 3. At N = 16,384, does "cudnn" spend its time moving or computing? Look at D = 64 and at D = 128,
-#    and compare with the lower bounds. At one of them the kernel is *faster* than "tiles moved".
-#    What does the H200 have between its memory and the chip's SRAM that makes this possible?
+# 3. At N = 16,384, does "cudnn" spend its time moving, on products, or on exponentials? Look at D =
+#    64 and at D = 128, and compare with the lower bounds. At one of them the kernel is *faster* than
+#    "tiles moved". What does the H200 have between its memory and the chip's SRAM that makes this
+#    possible?
 
 # %% [markdown] written="back_ends" points=1
 # *1.* The peak memory of "math" grows with N² (39 GB at N = 16,384 and D = 64): it holds the scores
@@ -495,22 +532,22 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .1f} to
 # {measured:flash-h200 sdpa model=flash n_input=16384 setting=D_64 | ms .1f} ms.
 #
-# *3.* At D = 64, "cudnn" takes
-# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .2f} ms, close to both
-# bounds (moving 2.07, products 1.40), so this
-# row alone does not decide. At D = 128 it takes
+# *3.* At D = 64, products and exponentials take 1.40 + 1.03 = 2.43 ms one after the other. "cudnn"
+# takes {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .2f} ms, so it computes
+# nearly all the time. "tiles moved" is 2.07 ms, which can overlap. At D = 128 it takes
 # {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_128 | ms .2f} ms; the products alone
-# need 2.81 ms, and
-# "tiles moved" would be 4.14 ms. The kernel is faster than our count of moves allows. So many tiles
-# do not come from the large memory, but from the L2 cache: many programs load the same tiles of K
-# and V at about the same time. The time is that of computing.
+# need 2.81 ms, and the exponentials 1.03 ms. "tiles moved" would be 4.14 ms. The kernel is faster
+# than our count of moves allows. So many tiles do not come from the large memory, but from the L2
+# cache: many programs load the same tiles of K and V at about the same time. The time is that of
+# computing: the products, and those exponentials that do not overlap them.
 #
 # *Marking (1 point):*
 #
 # * *0.25 if memory grows with N² in one case and with N in the other, and the answer says why.*
 # * *0.25 if both times grow with N², and standard attention also moves the N × N arrays. An
 #   answer that gives fewer operations as the reason earns nothing here.*
-# * *0.25 if D = 128 shows that the kernel computes, with two numbers.*
+# * *0.25 if D = 128 shows that the kernel computes, or D = 64 that products and exponentials fill
+#   the time, with two numbers.*
 # * *0.25 if a cache (L2) holds tiles that several programs load.*
 
 # %% [markdown]
@@ -533,5 +570,7 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 #   is your `online_softmax`.
 # * [FlashAttention-3](https://arxiv.org/abs/2407.08608), section 3: how moving and computing
 #   overlap.
+# * [FlashAttention-4](https://arxiv.org/abs/2603.05451), section 3: how the
+#   exponentials become faster.
 #
 # Lab 8 asks about the papers of labs 6 and 7.

@@ -10,6 +10,7 @@ from labkit.labs.flash_attention.records import (
     Point,
     Traffic,
     by_back_end,
+    exponentials_per_s,
     floors_ms,
     points,
 )
@@ -56,6 +57,7 @@ def cards_table(
 
     standard, flash_1: traffic and operations of either. Each card has its own shared memory, rates
     and bandwidth; "in turn": computing and moving one after the other, "overlap": at the same time.
+    An exponential counts as the operations that the card could do while it computes one.
     """
     headings = ["card", "KiB", "number", "rows of K", "in turn", "overlap"]
     n_rows, head_dim = 4096, 64
@@ -64,9 +66,10 @@ def cards_table(
         kib, sheet = facts["shared_per_block_optin_KB"], Roofline.of(card)
         for dtype in ("float32", "float16"):
             _, tile_kv = tile_sizes(1024 * kib, head_dim, BYTES[dtype])
+            more = n_rows**2 * (sheet.peak(dtype) / exponentials_per_s(card) - 1)
             times = [
                 run_times(
-                    n_flops(n_rows, head_dim, *tile),
+                    n_flops(n_rows, head_dim, *tile) + more,
                     BYTES[dtype] * sum(traffic(n_rows, head_dim, *tile)),
                     sheet.peak(dtype),
                     sheet.bandwidth,
@@ -87,9 +90,10 @@ def back_ends_table(
     """Three tables: times and peak memory of every back end, and lower bounds of the times.
 
     First those of the forward pass without a mask; the same of all other points are folded.
-    products: the matrix products alone. With the two functions also the time to move what they
-    count, forward and not causal: all scores, and tiles with 128 rows of Q. A kernel that is faster
-    than that has tiles from a cache: many programs load the same. The bounds need a known machine.
+    products: the matrix products alone; exponentials, on a card of the facts. With the two
+    functions also the time to move what they count, forward and not causal: all scores, and tiles
+    with 128 rows of Q. A kernel that is faster than that has tiles from a cache: many programs load
+    the same. The bounds need a known machine.
     """
     every = points(record)
     if not every:
