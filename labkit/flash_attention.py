@@ -204,24 +204,6 @@ def standard_flops(n_rows: int, head_dim: int) -> int:
     return scores + softmax + output
 
 
-def flash_flops(n_rows: int, head_dim: int, tile_kv: int) -> int:
-    """Count the operations of `flash_attention_1`, without the scale.
-
-    Count as in `standard_flops`, with three changes. The softmax takes four
-    operations for each score: there is no quotient. Each turn of the outer
-    loop multiplies weights with the values of one tile only: a tile of n
-    rows takes n - 1 additions for each number of the result. In each turn,
-    every row of Q takes 4 head_dim + 7 operations more to merge the result
-    of the tile with the state. The last tile may be smaller.
-    """
-    n_turns = ceil(n_rows / tile_kv)
-    scores = n_rows**2 * (2 * head_dim - 1)
-    softmax = 4 * n_rows**2
-    output = 2 * n_rows**2 * head_dim - n_turns * n_rows * head_dim
-    merging = n_turns * n_rows * (4 * head_dim + 7)
-    return scores + softmax + output + merging
-
-
 def run_times(
     n_flops: float, n_bytes: float, flops_per_s: float, bytes_per_s: float
 ) -> tuple[float, float]:
@@ -232,16 +214,3 @@ def run_times(
     """
     computing, moving = n_flops / flops_per_s, n_bytes / bytes_per_s
     return computing + moving, max(computing, moving)
-
-
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    """Return the smallest tile_kv with which FlashAttention-1 moves less.
-
-    Compare reads and writes together with those of `standard_attention`.
-    Equal is not less. Returns None if no tile_kv from 1 to n_rows moves less.
-    """
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(1, n_rows + 1):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None

@@ -245,20 +245,6 @@ my_head = {
 }
 
 # %% [markdown]
-# ### Question: a slide
-#
-# A lecture slide counts what FlashAttention moves. It reads Q, K, V, O, l and m once, and it writes
-# O, l and m once. Together these are N (5 D + 4) numbers. The slide leaves out the first store of
-# O, l and m. Leave it out of both answers too.
-#
-# * `n_turns`: for how many turns of the outer loop is the slide right?
-# * `ratio`: for your own head, divide the numbers that `flash_attention_1` moves by the slide's
-#   number.
-
-# %% answer="slide" points=0.5
-slide = {"n_turns": 1, "ratio": 13.11}
-
-# %% [markdown]
 # ### Question: a homework
 #
 # A homework of another course asks what FlashAttention reads for N = 1,024 and D = 64 in float32,
@@ -275,9 +261,10 @@ homework = {
 # %% [markdown]
 # ### Written answer: four counts
 #
-# You now have four counts for the homework's head (N = 1,024, D = 64, float32). By the slide's
-# formula, 331,776 numbers are read and written. The three readings of "64K" give three numbers of
-# reads. For each of the four, write what was assumed. Then say which of the four describes a T4
+# A lecture slide counts what FlashAttention moves. It reads Q, K, V, O, l and m once, and it writes
+# O, l and m once. Together these are N (5 D + 4) numbers. So you now have four counts for the
+# homework's head (N = 1,024, D = 64, float32). By the slide's formula, 331,776 numbers are read and
+# written. The three readings of "64K" give three numbers of reads. For each of the four, write what was assumed. Then say which of the four describes a T4
 # best, with its 65,536 bytes on the chip, and why. (4 to 6 sentences.)
 
 # %% [markdown] written="wrong_numbers" points=1
@@ -310,12 +297,14 @@ homework = {
 
 # %% exercise="labkit.flash_attention:standard_flops" points=0.5 minutes=5 level=1
 
-# %% exercise="labkit.flash_attention:flash_flops" points=0.5 minutes=10 level=2
+# %% [markdown]
+# `lab.flash_flops(n_rows, head_dim, tile_kv)` counts the operations of your `flash_attention_1`.
+# `lab.flash_flops??` in a cell of your own shows the formula.
 
 # %% experiment="operations"
 rows = []
 for tile_kv in (32, 64, 128, 256, 512):
-    more = flash_flops(4096, 64, tile_kv) / standard_flops(4096, 64) - 1
+    more = lab.flash_flops(4096, 64, tile_kv) / standard_flops(4096, 64) - 1
     rows.append([tile_kv, f"{100 * more:+.2f} %"])
 kit.Table(["rows of K", "more operations"], rows)
 
@@ -347,7 +336,7 @@ for n_rows in (1024, 2048, 4096, 8192):
     for sram_bytes, which in ((256_000, 0), (65_536, 0), (65_536, 1)):
         _, tile_kv = tile_sizes(sram_bytes, 64, 4)
         fast = (
-            flash_flops(n_rows, 64, tile_kv),
+            lab.flash_flops(n_rows, 64, tile_kv),
             4 * sum(flash_1_traffic(n_rows, 64, tile_kv)),
         )
         gains.append(run_times(*slow, *T4)[which] / run_times(*fast, *T4)[which])
@@ -364,7 +353,7 @@ kit.Table(["N", "reads", "speedup", "bytes", "overlap"], rows)
 # %% experiment="cards"
 standard, flash_1 = (
     (standard_traffic, standard_flops),
-    (flash_1_traffic, flash_flops),
+    (flash_1_traffic, lab.flash_flops),
 )
 lab.tables.cards_table(tile_sizes, standard, flash_1, run_times)
 
@@ -379,23 +368,13 @@ lab.tables.cards_table(tile_sizes, standard, flash_1, run_times)
 # A small chip has room for small tiles only. Small tiles mean many turns, and in every turn all of
 # O is loaded and stored. From how many rows of K in a tile does FlashAttention-1 move less?
 
-# %% exercise="labkit.flash_attention:least_tile" points=0.5 minutes=15 level=2
-
 # %% experiment="crossover"
-rows = []
-for head_dim in (64, 128, 256):
-    tile_kv = tile_sizes(65_536, head_dim, 4)[1]
-    least = least_tile(4096, head_dim)
-    rows.append([head_dim, least, tile_kv])
-display(kit.Table(["D", "rows needed", "rows that 64 KB hold in float32"], rows))
-lab.figures.traffic_by_tile(
-    standard_traffic, flash_1_traffic, flash_2_traffic, least_tile
-)
+lab.figures.traffic_by_tile(standard_traffic, flash_1_traffic, flash_2_traffic)
 
 # %% [markdown]
-# With D = 128 in float32, 64 KB hold 32 rows, and 98 would be needed. There FlashAttention-1 moves
-# *more* than standard attention. FlashAttention-2 stores O only once. For it the tile of queries
-# decides: with 32 rows of Q it moves twice as much as standard attention.
+# With D = 128, FlashAttention-1 moves less from 98 rows on. In float32, 64 KB hold 32 rows. There it
+# moves *more* than standard attention. FlashAttention-2 stores O only once. For it the tile of
+# queries decides: with 32 rows of Q it moves twice as much as standard attention.
 #
 # The next figure shows the counts over the length of the text:
 
@@ -406,7 +385,8 @@ lab.figures.traffic_by_length(
 
 # %% [markdown]
 # The first paper measured what attention moves in GPT-2 medium, forward and backward: 40.3 GB with
-# standard attention and 4.4 GB with FlashAttention. Our counts for the same sizes:
+# standard attention and 4.4 GB with FlashAttention. The table has our counts for the same sizes.
+# Click its title to open it.
 
 # %% experiment="paper_anchor"
 lab.tables.gpt2_table(standard_traffic, flash_1_traffic)
