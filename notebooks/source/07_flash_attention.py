@@ -16,7 +16,8 @@
 #
 # * write attention that never stores the N × N scores, and show that its output is the same;
 # * count the numbers that an attention algorithm moves between memory and chip, for any chip;
-# * predict when FlashAttention is faster, and when it loses.
+# * predict when FlashAttention is faster, and when it loses;
+# * share one query's work out to many multiprocessors.
 #
 # **You need** matrix products, softmax and PyTorch tensors. Lab 2 explains bandwidth and FLOP/s.
 # The [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU
@@ -531,6 +532,51 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # * *0.25 if a cache (L2) holds tiles that several programs load.*
 
 # %% [markdown]
+# ## 10. One query over a long cache
+#
+# While a model writes a text, each new token has one query in each head. The query sees the keys and
+# values of all tokens before it, which are in the KV cache (lab 4). Several query heads, a *group*,
+# use the same KV head. So we put the queries of a group into one tile of Q, a row for each head, and
+# load each tile of K and V once for all of them.
+#
+# `flash_attention_2` would give one program to each KV head. A model with 8 KV heads then keeps 8 of
+# the 132 multiprocessors of an H200 at work, however long the cache is. The others wait.
+#
+# *Split KV*, also called FlashDecoding, cuts the cache into parts. Each part has a program of its
+# own. It goes through its keys as before, and stores its state: the maximum, the total and the
+# output of each query. At the end one program merges the states of all parts.
+
+# %% exercise="labkit.flash_attention:merge" points=1 minutes=20 level=2
+
+# %% [markdown]
+# `lab.flash_decode` is given. It calls your `online_softmax` in each part, and then your `merge`.
+# The next cell has a group of 4 heads and a cache of 96 tokens. With 40 parts, some parts are empty.
+
+# %% experiment="in_parts"
+group = torch.randn(4, 16, generator=torch.Generator("cpu").manual_seed(9))
+right = (tile_scores(group, keys, 0, 0, is_causal=False)).softmax(-1) @ values
+for n_parts in (1, 3, 8, 40):
+    memory = lab.decode_memory(group, keys, values, n_parts)
+    lab.flash_decode(memory, n_parts, 24, online_softmax, merge)
+    error = (memory.arrays["O"] - right).abs().max()
+    moved = f"read {memory.n_read:,} numbers, written {memory.n_written:,}"
+    print(f"{n_parts:>2} parts: largest error {error:.1e}, {moved}")
+
+# %% [markdown]
+# More parts move more numbers. Write the count as a formula. The cell above shows true counts.
+
+# %% exercise="labkit.flash_attention:decode_traffic" points=0.5 minutes=15 level=2
+
+# %% experiment="parts"
+lab.tables.parts_table(decode_traffic)
+
+# %% [markdown]
+# One part keeps 8 multiprocessors at work. With 16 parts nearly all are, and each goes through 512
+# keys, not 8,192. With 32 parts there are more programs than multiprocessors. Some of them wait for
+# a second turn, so nothing more is gained. The states of 16 parts cost 1.2 % more moves. When many
+# texts are written at once, there are enough programs without parts.
+
+# %% [markdown]
 # ## What you have shown
 #
 # Your `flash_attention_2` gives the output of standard attention without storing one score. For
@@ -550,6 +596,7 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 #   is your `online_softmax`.
 # * [FlashAttention-3](https://arxiv.org/abs/2407.08608), section 3: how moving and computing
 #   overlap.
+# * [Flash-Decoding](https://pytorch.org/blog/flash-decoding/): how a cache in parts became common.
 # * [FlashAttention-4](https://arxiv.org/abs/2603.05451), section 3: how the
 #   exponentials become faster.
 #

@@ -1,6 +1,7 @@
 """The tables of lab 7: the paper's measurement beside our counts, and the back ends."""
 
 from collections.abc import Callable, Sequence
+from math import ceil
 
 from labkit.labs.flash_attention.backward import (
     flash_1_backward_traffic,
@@ -112,6 +113,26 @@ def back_ends_table(
                 headings = ["", "N", *columns]
                 found.append(Table(headings, rows, f"{title}: {words}", is_folded=is_other))
     return Tables(found)
+
+
+def parts_table(decode_traffic: Traffic, n_tokens: int = 8192) -> Table:
+    """What a cache in parts gives an H200 to do, and what it moves, by the number of parts.
+
+    One new token of a model with 32 heads, 8 KV heads and 128 numbers a head, in one layer.
+    """
+    n_sms, n_kv_heads, group_size, head_dim = gpus()["H200-SXM"]["sms"], 8, 4, 128
+    once = sum(decode_traffic(n_tokens, head_dim, group_size, 1))
+    rows = []
+    for n_parts in (1, 4, 8, 16, 32):
+        n_programs = n_parts * n_kv_heads
+        n_keys = ceil(n_programs / n_sms) * ceil(n_tokens / n_parts)
+        moved = sum(decode_traffic(n_tokens, head_dim, group_size, n_parts))
+        more = f"{100 * (moved / once - 1):.1f} %"
+        rows.append([n_parts, n_programs, min(n_programs, n_sms), n_keys, moved * n_kv_heads, more])
+    headings = ["parts", "programs", "of 132 at work", "keys in turn", "numbers moved", "more"]
+    title = f"{n_tokens:,} tokens, 8 KV heads, 32 heads, D = 128, on an H200"
+    note = "Keys in turn: those that one multiprocessor goes through, one after the other."
+    return Table(headings, rows, title, note)
 
 
 def _lines(

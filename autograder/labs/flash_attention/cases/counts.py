@@ -7,6 +7,7 @@ from typing import Any
 
 from labkit import flash_attention as flash
 from labkit.checks.answers import AnswerCase
+from labkit.checks.tables import Call, call
 from labkit.labs.flash_attention.checks.counts import StandardCase
 from labkit.labs.flash_attention.checks.gains import SecondsCase
 from labkit.labs.flash_attention.checks.operations import OperationsCase
@@ -25,6 +26,26 @@ def count_cases(rng: random.Random) -> dict[str, list]:
         "run_times": _seconds(rng),
         **{name: [AnswerCase(name, flash)] for name in ("my_head", "homework")},
     }
+
+
+def hidden_calls(rng: random.Random) -> dict[str, dict[str, list[Call]]]:
+    """Short caches and long ones, few parts and many, heads alone and in groups."""
+    sizes = [
+        (rng.randint(300, 900), rng.randint(17, 90), rng.randint(3, 8)),
+        (rng.randint(3, 9), 100, 2),
+        (rng.randint(40, 90), rng.randint(5, 16), 1),
+        (1, 1, 1),
+    ]
+    parts = (rng.randint(3, 9), 2, rng.randint(10, 40), 2)
+    one = [call(*each, 1) for each in sizes]
+    more = [call(*each, n_parts) for each, n_parts in zip(sizes, parts, strict=True)]
+    calls = {
+        "a_group_reads_each_key_once": one,
+        "one_part_stores_its_outputs": one,
+        "parts_read_queries_and_all_states_are_read": more,
+        "each_part_stores_its_state": more,
+    }
+    return {"decode_traffic": calls}
 
 
 def _chips(rng: random.Random) -> list[TileCase]:
