@@ -536,8 +536,8 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 #
 # While a model writes a text, each new token has one query in each head. The query sees the keys and
 # values of all tokens before it, which are in the KV cache (lab 4). Several query heads, a *group*,
-# use the same KV head. So we put the queries of a group into one tile of Q, a row for each head, and
-# load each tile of K and V once for all of them.
+# use the same KV head. So we put the queries of a group into one tile of Q, a row for each head. Then
+# each tile of K and V is loaded once for all of them.
 #
 # `flash_attention_2` would give one program to each KV head. A model with 8 KV heads then keeps 8 of
 # the 132 multiprocessors of an H200 at work, however long the cache is. The others wait.

@@ -54,8 +54,7 @@ def merged(first: State, second: State) -> State:
 
 
 def _factors(first: State, second: State, maximum: Tensor) -> list[Tensor]:
-    level = maximum.where(maximum.isfinite(), 0)
-    return [(state[0] - level).exp() for state in (first, second)]
+    return [(state[0] - maximum.nan_to_num(neginf=0)).exp() for state in (first, second)]
 
 
 def columns_of(state: State, which: str) -> Tensor:
@@ -142,7 +141,7 @@ def _unguarded(case: StepCase, which: str) -> Tensor:
 def _overflowing(case: StepCase, which: str) -> Tensor:
     first, second = states_of(case)
     maximum = torch.maximum(first[0], second[0])
-    down = maximum.where(maximum.isfinite(), 0).exp()
+    down = maximum.nan_to_num(neginf=0).exp()
     one, other = ((state[0].exp() / down)[:, None] for state in (first, second))
     return (one * columns_of(first, which) + other * columns_of(second, which)).double()
 
