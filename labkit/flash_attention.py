@@ -238,7 +238,12 @@ def merge(
     return maximum, total, factor_a[:, None] * output_a + factor_b[:, None] * output_b
 
 
-def decode_traffic(n_tokens: int, head_dim: int, group_size: int, n_parts: int) -> Traffic:
+def decode_traffic(
+    n_tokens: int,
+    head_dim: int,
+    group_size: int,
+    n_parts: int,
+) -> Traffic:
     """Count the numbers that attention of one new token reads and writes.
 
     Count for one KV head. Its group has group_size query heads, with a query

@@ -91,3 +91,47 @@ def test_the_table_of_parts_says_how_many_multiprocessors_work():
         ["16", "128", "128", "512"], ["32", "256", "132", "512"],
     ]  # fmt: skip
     assert [line[-1] for line in table.lines] == ["0.0 %", "0.3 %", "0.6 %", "1.2 %", "2.3 %"]
+
+
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(1, 40), st.integers(0, 99))
+def test_keys_in_blocks_give_the_same_and_move_as_much(n_blocks, block_size, tile_kv, seed):
+    rng = torch.Generator().manual_seed(seed)
+    parts = torch.randn(3, n_blocks * block_size, 4, generator=rng)
+    table = torch.randperm(n_blocks, generator=rng).tolist()
+    whole, paged = lab.attention_memory(*parts), lab.attention_memory(*parts, block_table=table)
+    for memory in (whole, paged):
+        flash.flash_attention_2(memory, 3, tile_kv, True)
+    assert torch.equal(paged.arrays["O"], whole.arrays["O"])
+    assert paged.accesses == whole.accesses
+    block = paged.arrays["K"][table[0] * block_size : (table[0] + 1) * block_size]
+    assert torch.equal(block, parts[1][:block_size])
+
+
+def test_narrow_keys_and_values_halve_two_counts():
+    rng = torch.Generator().manual_seed(0)
+    parts = [each.half() for each in torch.randn(3, 96, 16, generator=rng)]
+    narrow = [parts[0], *(each.to(torch.float8_e4m3fn) for each in parts[1:])]
+    wide, fp8 = lab.attention_memory(*parts), lab.attention_memory(*narrow)
+    moved = []
+    for memory in (wide, fp8):
+        flash.flash_attention_2(memory, 32, 24)
+        bytes_of = dict.fromkeys("QKVOL", 0)
+        for each in memory.accesses:
+            bytes_of[each.name] += each.n_bytes
+        moved.append(bytes_of)
+    assert fp8.n_read == wide.n_read
+    for name, n_bytes in moved[0].items():
+        assert moved[1][name] == n_bytes / (2 if name in "KV" else 1)
+    difference = (wide.arrays["O"].float() - fp8.arrays["O"].float()).abs().max()
+    assert 1e-3 < difference < 0.1
+
+
+def test_blocks_that_do_not_hold_the_rows_are_refused():
+    for table in ((0, 0, 1), (1, 2, 3), (0, 1, 2, 3)):
+        with pytest.raises(ValueError, match="each block from 0"):
+            lab.attention_memory(*torch.zeros(3, 6, 2), block_table=table)
+    memory = lab.attention_memory(*torch.zeros(3, 6, 2), block_table=(1, 0))
+    with pytest.raises(ValueError, match="can only be loaded"):
+        memory.store("K", 0, torch.zeros(2, 2))
+    with pytest.raises(ValueError, match="which has 6"):
+        memory.load("V", 4, 7)
