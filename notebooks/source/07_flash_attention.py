@@ -576,6 +576,19 @@ lab.tables.parts_table(decode_traffic)
 # a second turn, so nothing more is gained. The states of 16 parts cost 1.2 % more moves. When many
 # texts are written at once, there are enough programs without parts.
 #
+# `labkit.engine.triton_attention` is such a kernel. The cell measures it in 1, 8 and 32 parts where
+# a GPU can run it (an H100 or later), and PyTorch's attention everywhere. The model has the heads of
+# the table above. "Cache moved" is the time to read the keys and values of one layer once.
+
+# %% experiment="decode_measured"
+for row in lab.experiments.decode_split(here, is_done=recorder.is_done):
+    recorder.save(row)
+split = {**kit.recorded_results("split-*.jsonl"), "here": recorder.record()}
+for name, record in split.items():
+    print(name)
+    display(lab.tables.decode_table(record))
+
+# %% [markdown]
 # ### Blocks, and narrow numbers
 #
 # In lab 4 the keys and values of a text lie in blocks, anywhere in memory. A *block table* says

@@ -1,6 +1,6 @@
 """The tables of lab 7: the paper's measurement beside our counts, and the back ends."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 
 from labkit.labs.flash_attention.backward import (
@@ -15,7 +15,8 @@ from labkit.labs.flash_attention.records import (
     floors_ms,
     points,
 )
-from labkit.measuring.records import NothingMeasured, Record, Row
+from labkit.measuring.bounds import knows_machine, roofline_of
+from labkit.measuring.records import NothingMeasured, Record, Row, has_rows
 from labkit.measuring.roofline import BYTES, Roofline
 from labkit.measuring.tables import Table, Tables, or_sentence
 from labkit.models.facts import gpus
@@ -133,6 +134,43 @@ def parts_table(decode_traffic: Traffic, n_tokens: int = 8192) -> Table:
     title = f"{n_tokens:,} tokens, 8 KV heads, 32 heads, D = 128, on an H200"
     note = "Keys in turn: those that one multiprocessor goes through, one after the other."
     return Table(headings, rows, title, note)
+
+
+@or_sentence
+def decode_table(record: Record) -> Table:
+    """Microseconds of a layer's attention for one new token, by the tokens in the cache.
+
+    A column for PyTorch and for each number of parts of the engine's kernel, where it ran. Cache
+    moved: the time to read keys and values once, at the machine's measured bandwidth.
+    """
+    rows: dict[int, dict[str, Row]] = {}
+    for row in record.of("decode_split"):
+        rows.setdefault(row.n_input, {})[row.setting or row.model] = row
+    if not has_rows(record, "decode_split"):
+        raise NothingMeasured.of(record.of("decode_split"), "decode_split")
+    names = list(dict.fromkeys(name for line in rows.values() for name in line))
+    lines = []
+    for n_tokens, line in sorted(rows.items()):
+        times = [_microseconds(line.get(name)) for name in names]
+        lines.append([f"{n_tokens:,}", _cache_moved(record, line.values()), *times])
+    return Table(["tokens", "cache moved", *names], lines, f"µs a layer: {record.provenance}")
+
+
+def _cache_moved(record: Record, rows: Iterable[Row]) -> str:
+    known = [row.counts["cache_bytes"] for row in rows if "cache_bytes" in row.counts]
+    if not (known and knows_machine(record)):
+        return "-"
+    return _in_microseconds(known[0] / roofline_of(record).bandwidth)
+
+
+def _microseconds(row: Row | None) -> str:
+    if row is None:
+        return "-"
+    return row.outcome if row.time_s is None else _in_microseconds(row.time_s)
+
+
+def _in_microseconds(time_s: float) -> str:
+    return f"{1e6 * time_s:,.{0 if time_s >= 1e-4 else 1}f}"
 
 
 def _lines(

@@ -158,3 +158,25 @@ def test_the_papers_measurement_stands_beside_our_count():
     table = flash_tables.gpt2_table(*COUNTS[:2])
     assert table.is_folded
     assert [line[-1] for line in table.lines] == ["40.3", "25.23", "4.4", "5.69", "4.61", "3.52"]
+
+
+def test_one_query_by_the_tokens_of_its_cache_and_the_parts():
+    machine = {"bandwidth": 1e12, "peak": 1e12, "memory_bytes": 1e9}
+    rows = [Row("roofline", "cpu", 1, 0, 0, False, outcome="counted", counts=machine)]
+    for n_tokens in (4096, 1024):
+        for name, parts in (("pytorch", ""), ("labkit", "1 part"), ("labkit", "8 parts")):
+            key = ("decode_split", name, 1, n_tokens, 1, True)
+            counts = {"cache_bytes": 4096 * n_tokens}
+            time_s = () if (n_tokens, parts) == (4096, "1 part") else (n_tokens * 1e-8,)
+            outcome = "ok" if time_s else OUT_OF_MEMORY
+            counts = counts if time_s else {}
+            rows.append(Row(*key, time_s, outcome=outcome, setting=parts, counts=counts))
+    table = flash_tables.decode_table(Record(HERE, tuple(rows)))
+    assert list(table.headings) == ["tokens", "cache moved", "pytorch", "1 part", "8 parts"]
+    assert table.lines == [
+        ["1,024", "4.2", "10.2", "10.2", "10.2"],
+        ["4,096", "16.8", "41.0", OUT_OF_MEMORY, "41.0"],
+    ]
+    without = flash_tables.decode_table(Record(HERE, tuple(rows[1:])))
+    assert without.lines[0][1] == "-"
+    assert "no rows of the experiment decode_split" in str(flash_tables.decode_table(record()))
