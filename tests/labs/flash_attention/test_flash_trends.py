@@ -1,11 +1,15 @@
 """Sentences of lab 7 on how a measured number grows or falls: they fit the records."""
 
+import math
 from dataclasses import replace
 
 import pytest
 from trends import RECORDS, stands_in
 
+from labkit import flash_attention as flash
 from labkit.flash_attention import flash_2_traffic, standard_traffic
+from labkit.labs.flash_attention import tables
+from labkit.labs.flash_attention.flops import flash_flops
 from labkit.labs.flash_attention.records import Point, exponentials_per_s, floors_ms, points
 from labkit.measuring.roofline import Roofline
 
@@ -96,3 +100,19 @@ def test_exponentials_are_counted_and_their_rate_is_that_of_the_units():
     assert stands_in("07_flash_attention", f"computes {known / 1e12:.1f} · 10^12 exponentials")
     operations = Roofline.of("H200-SXM").peak("bfloat16") / known
     assert stands_in("07_flash_attention", f"{operations:.0f} operations of the tensor cores")
+
+
+def test_the_gains_of_an_a100_in_the_prose_are_those_of_the_table(monkeypatch):
+    standard = flash.standard_traffic, flash.standard_flops
+    flash_1 = flash.flash_1_traffic, flash_flops
+
+    def gains():
+        table = tables.cards_table(flash.tile_sizes, standard, flash_1, flash.run_times)
+        lines = [line for line in table.lines if line[0].startswith("A100")]
+        return sorted(f"{float(line[-1]):.1f}" for line in lines if line[2] == "float16")
+
+    low, high = gains()
+    assert stands_in("07_flash_attention", f"with overlap the gain is {low} to {high}")
+    monkeypatch.setattr(tables, "exponentials_per_s", lambda card: math.inf)
+    low, high = gains()
+    assert stands_in("07_flash_attention", f"Without the exponentials it would be {low} to {high}")

@@ -29,16 +29,16 @@ def count_cases(rng: random.Random) -> dict[str, list]:
 
 
 def hidden_calls(rng: random.Random) -> dict[str, dict[str, list[Call]]]:
-    """Short caches and long ones, few parts and many, heads alone and in groups."""
+    """Short caches and long ones, few parts and many, heads alone and in groups. None is empty."""
+    few, many = rng.randint(3, 9), rng.randint(10, 40)
     sizes = [
-        (rng.randint(300, 900), rng.randint(17, 90), rng.randint(3, 8)),
-        (rng.randint(3, 9), 100, 2),
-        (rng.randint(40, 90), rng.randint(5, 16), 1),
-        (1, 1, 1),
+        (few * rng.randint(60, 90), rng.randint(17, 90), rng.randint(3, 8), few),
+        (2 * rng.randint(2, 5), 100, 2, 2),
+        (many * rng.randint(2, 4), rng.randint(5, 16), 1, many),
+        (2, 1, 1, 2),
     ]
-    parts = (rng.randint(3, 9), 2, rng.randint(10, 40), 2)
-    one = [call(*each, 1) for each in sizes]
-    more = [call(*each, n_parts) for each, n_parts in zip(sizes, parts, strict=True)]
+    one = [call(1, 1, 1, 1), *(call(*each[:3], 1) for each in sizes)]
+    more = [call(*each) for each in sizes]
     calls = {
         "a_group_reads_each_key_once": one,
         "one_part_stores_its_outputs": one,
