@@ -204,24 +204,6 @@ def standard_flops(n_rows: int, head_dim: int) -> int:
     return scores + softmax + output
 
 
-def flash_flops(n_rows: int, head_dim: int, tile_kv: int) -> int:
-    """Count the operations of `flash_attention_1`, without the scale.
-
-    Count as in `standard_flops`, with three changes. The softmax takes four
-    operations for each score: there is no quotient. Each turn of the outer
-    loop multiplies weights with the values of one tile only: a tile of n
-    rows takes n - 1 additions for each number of the result. In each turn,
-    every row of Q takes 4 head_dim + 7 operations more to merge the result
-    of the tile with the state. The last tile may be smaller.
-    """
-    n_turns = ceil(n_rows / tile_kv)
-    scores = n_rows**2 * (2 * head_dim - 1)
-    softmax = 4 * n_rows**2
-    output = 2 * n_rows**2 * head_dim - n_turns * n_rows * head_dim
-    merging = n_turns * n_rows * (4 * head_dim + 7)
-    return scores + softmax + output + merging
-
-
 def run_times(
     n_flops: float, n_bytes: float, flops_per_s: float, bytes_per_s: float
 ) -> tuple[float, float]:
@@ -234,14 +216,47 @@ def run_times(
     return computing + moving, max(computing, moving)
 
 
-def least_tile(n_rows: int, head_dim: int) -> int | None:
-    """Return the smallest tile_kv with which FlashAttention-1 moves less.
+def merge(
+    state_a: tuple[Tensor, Tensor, Tensor], state_b: tuple[Tensor, Tensor, Tensor]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Merge the softmax states of the same queries over two groups of keys.
 
-    Compare reads and writes together with those of `standard_attention`.
-    Equal is not less. Returns None if no tile_kv from 1 to n_rows moves less.
+    A state is maximum, total and output, as `online_softmax` returns them:
+    the output is not divided by the total. Returns the state over the keys of
+    both groups.
+    A query that sees no key of a group has -inf, 0 and 0 there, and the other
+    state is the result. If it sees no key of both, the result is -inf, 0 and
+    0: avoid -inf - (-inf), which is NaN.
+    Shapes: maximum and total (Q,), output (Q D), all of them float32.
+    Source: Milakov and Gimelshein (arXiv:1805.02867), section 3.1.
     """
-    standard = sum(standard_traffic(n_rows, head_dim))
-    for tile_kv in range(1, n_rows + 1):
-        if sum(flash_1_traffic(n_rows, head_dim, tile_kv)) < standard:
-            return tile_kv
-    return None
+    (maximum_a, total_a, output_a), (maximum_b, total_b, output_b) = state_a, state_b
+    maximum = torch.maximum(maximum_a, maximum_b)
+    level = maximum.where(maximum.isfinite(), 0)
+    factor_a, factor_b = (maximum_a - level).exp(), (maximum_b - level).exp()
+    total = factor_a * total_a + factor_b * total_b
+    return maximum, total, factor_a[:, None] * output_a + factor_b[:, None] * output_b
+
+
+def decode_traffic(
+    n_tokens: int,
+    head_dim: int,
+    group_size: int,
+    n_parts: int,
+) -> Traffic:
+    """Count the numbers that attention of one new token reads and writes.
+
+    Count for one KV head. Its group has group_size query heads, with a query
+    each. The cache has n_tokens keys and values, in n_parts parts. A program
+    for each part reads the queries of the group, and the keys and values of
+    its part once for the whole group.
+    If there is one part, the program stores the outputs, and nothing else.
+    If there are more, each stores its state: maximum, total and output of
+    each query. At the end one program reads all states, merges them, and
+    stores the outputs.
+    Returns `Traffic(reads, writes)`, or any pair of two numbers.
+    """
+    queries = group_size * head_dim
+    states = n_parts * group_size * (head_dim + 2) if n_parts > 1 else 0
+    reads = 2 * n_tokens * head_dim + n_parts * queries + states
+    return Traffic(reads=reads, writes=queries + states)

@@ -158,10 +158,20 @@ def _attention(
 
 
 class Attention:
-    """The kernel, with the memory that its programs need to put their sums together."""
+    """The kernel, with the memory that its programs need to put their sums together.
 
-    def __init__(self, shape: DecoderShape, n_sequences: int, device: torch.device | str) -> None:
+    n_parts: of the cache, a program each for every KV head; a power of two.
+    """
+
+    def __init__(
+        self,
+        shape: DecoderShape,
+        n_sequences: int,
+        device: torch.device | str,
+        n_parts: int = N_PARTS,
+    ) -> None:
         self._shape, self._device, self._n_pairs = shape, device, n_sequences * shape.n_kv_heads
+        self._n_parts = n_parts
         self._done = torch.zeros(self._n_pairs, dtype=torch.int32, device=device)
         self._scratch: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
 
@@ -187,20 +197,20 @@ class Attention:
         out = torch.empty(
             qkv.shape[0], shape.n_heads * shape.head_dim, dtype=qkv.dtype, device=qkv.device
         )
-        _attention[(N_PARTS, shape.n_kv_heads, n_sequences)](
+        _attention[(self._n_parts, shape.n_kv_heads, n_sequences)](
             qkv, keys, values, *places,
             query_norm, key_norm, *self._memory(n_rows), self._done, out,
             keys.shape[2], shape.eps, shape.head_dim**-0.5 * 1.4426950408889634,
             N_NEW=n_new, N_HEADS=shape.n_heads, N_KV_HEADS=shape.n_kv_heads,
             HALF=shape.head_dim // 2, HAS_NORM=has_norm, ROWS=n_rows,
-            NEW_BLOCK=max(16, triton.next_power_of_2(n_new)), BLOCK=S_BLOCK, PARTS=N_PARTS,
+            NEW_BLOCK=max(16, triton.next_power_of_2(n_new)), BLOCK=S_BLOCK, PARTS=self._n_parts,
             launch_pdl=True, num_warps=N_WARPS if n_rows < WIDE else 4,
         )  # fmt: skip
         return out
 
     def _memory(self, n_rows: int) -> tuple[Tensor, Tensor, Tensor]:
         if n_rows not in self._scratch:
-            n = self._n_pairs * N_PARTS * n_rows
+            n = self._n_pairs * self._n_parts * n_rows
             sizes = (n, n, n * self._shape.head_dim)
             self._scratch[n_rows] = tuple(
                 torch.empty(size, dtype=torch.float32, device=self._device) for size in sizes

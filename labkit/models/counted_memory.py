@@ -8,12 +8,14 @@ scores of a tile, are held in registers.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+PAGED = ("K", "V")  # what a block table may spread
 
 
 class SramOverflow(MemoryError):
@@ -47,13 +49,15 @@ class Access:
 class Memory:
     """Arrays by name (rows first), and sram_bytes on the chip; None for as many as one likes.
 
-    accesses: every move so far. on_chip: bytes of each array's buffer.
+    accesses: every move so far. on_chip: bytes of each array's buffer. block_table: K and V lie in
+    that many blocks of equal size, the i-th rows in block block_table[i]; empty for one piece.
     """
 
     arrays: dict[str, Tensor]
     sram_bytes: int | None = None
     accesses: list[Access] = field(default_factory=list)
     on_chip: dict[str, int] = field(default_factory=dict)
+    block_table: Sequence[int] = ()
 
     @property
     def n_rows(self) -> int:
@@ -81,8 +85,10 @@ class Memory:
 
         NumPy's arrays are taken too.
 
-        Raises: as `load`, and ValueError for rows of another width.
+        Raises: as `load`, and ValueError for rows of another width, or for K and V in blocks.
         """
+        if self._is_paged(name):
+            raise ValueError(f"{name} lies in blocks: it can only be loaded")
         rows = torch.as_tensor(rows)
         room = self._rows(name, start, start + len(rows))
         if rows.shape != room.shape:
@@ -125,7 +131,14 @@ class Memory:
                 f"wanted rows from {start} up to {stop} of {name}, which has {n_rows}; "
                 "the last tile may be smaller than the others"
             )
-        return array[start:stop]
+        if not self._is_paged(name):
+            return array[start:stop]
+        row, block_size = torch.arange(start, stop), n_rows // len(self.block_table)
+        block = torch.tensor(self.block_table)[row // block_size]
+        return array[block * block_size + row % block_size]
+
+    def _is_paged(self, name: str) -> bool:
+        return bool(self.block_table) and name in PAGED
 
     def _take(self, name: str, rows: Tensor) -> None:
         if rows.dim() < 2:
@@ -150,25 +163,44 @@ def attention_memory(
     values: Tensor,
     sram_bytes: int | None = None,
     more: Mapping[str, Tensor] | None = None,
+    block_table: Sequence[int] = (),
 ) -> Memory:
     """Memory for attention of one head: Q, K and V (N D), and room for all results.
 
     The room: O, dQ, dK, dV (N D) and S, P, dP, dS (N N) like the queries; l, m, L, D (N,) in
     float32. It holds NaN until it is written. more: further arrays, such as dO.
-    Raises: ValueError for matrices of different shapes, or without rows.
+    block_table: as in `Memory`; K and V are put into their blocks.
+    Raises: ValueError for matrices of different shapes, or without rows, or a table of which the
+    rows do not fill the blocks.
     """
     if not (queries.dim() == 2 and queries.shape == keys.shape == values.shape and len(queries)):
         shapes = ", ".join(str(_shape(each)) for each in (queries, keys, values))
         raise ValueError(f"wanted Q, K and V of one shape (rows, head_dim), got {shapes}")
     n_rows = len(queries)
     arrays = {"Q": queries, "K": keys, "V": values, **(more or {})}
+    if block_table:
+        arrays |= {name: _in_blocks(arrays[name], block_table) for name in PAGED}
     for name in ("O", "dQ", "dK", "dV"):
         arrays[name] = torch.full_like(queries, torch.nan)
     for name in ("S", "P", "dP", "dS"):
         arrays[name] = queries.new_full((n_rows, n_rows), torch.nan)
     for name in ("l", "m", "L", "D"):
         arrays[name] = torch.full((n_rows,), torch.nan)
-    return Memory(arrays, sram_bytes)
+    return Memory(arrays, sram_bytes, block_table=block_table)
+
+
+def _in_blocks(rows: Tensor, block_table: Sequence[int]) -> Tensor:
+    """The rows with the i-th of equal pieces in block block_table[i]."""
+    n_blocks = len(block_table)
+    if sorted(block_table) != list(range(n_blocks)) or len(rows) % n_blocks:
+        raise ValueError(
+            f"wanted each block from 0 to {n_blocks - 1} once, and {len(rows)} rows that fill "
+            f"them, got the table {list(block_table)}"
+        )
+    blocks = torch.empty_like(rows)
+    for block, piece in zip(block_table, rows.split(len(rows) // n_blocks), strict=True):
+        blocks[block * len(piece) : (block + 1) * len(piece)] = piece
+    return blocks
 
 
 def tiles(n_rows: int, tile: int) -> Iterator[tuple[int, int]]:

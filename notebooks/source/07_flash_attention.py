@@ -16,7 +16,8 @@
 #
 # * write attention that never stores the N × N scores, and show that its output is the same;
 # * count the numbers that an attention algorithm moves between memory and chip, for any chip;
-# * predict when FlashAttention is faster, and when it loses.
+# * predict when FlashAttention is faster, and when it loses;
+# * share one query's work out to many multiprocessors.
 #
 # **You need** matrix products, softmax and PyTorch tensors. Lab 2 explains bandwidth and FLOP/s.
 # The [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU
@@ -245,20 +246,6 @@ my_head = {
 }
 
 # %% [markdown]
-# ### Question: a slide
-#
-# A lecture slide counts what FlashAttention moves. It reads Q, K, V, O, l and m once, and it writes
-# O, l and m once. Together these are N (5 D + 4) numbers. The slide leaves out the first store of
-# O, l and m. Leave it out of both answers too.
-#
-# * `n_turns`: for how many turns of the outer loop is the slide right?
-# * `ratio`: for your own head, divide the numbers that `flash_attention_1` moves by the slide's
-#   number.
-
-# %% answer="slide" points=0.5
-slide = {"n_turns": 1, "ratio": 13.11}
-
-# %% [markdown]
 # ### Question: a homework
 #
 # A homework of another course asks what FlashAttention reads for N = 1,024 and D = 64 in float32,
@@ -275,9 +262,10 @@ homework = {
 # %% [markdown]
 # ### Written answer: four counts
 #
-# You now have four counts for the homework's head (N = 1,024, D = 64, float32). By the slide's
-# formula, 331,776 numbers are read and written. The three readings of "64K" give three numbers of
-# reads. For each of the four, write what was assumed. Then say which of the four describes a T4
+# A lecture slide counts what FlashAttention moves. It reads Q, K, V, O, l and m once, and it writes
+# O, l and m once. Together these are N (5 D + 4) numbers. So you now have four counts for the
+# homework's head (N = 1,024, D = 64, float32). By the slide's formula, 331,776 numbers are read and
+# written. The three readings of "64K" give three numbers of reads. For each of the four, write what was assumed. Then say which of the four describes a T4
 # best, with its 65,536 bytes on the chip, and why. (4 to 6 sentences.)
 
 # %% [markdown] written="wrong_numbers" points=1
@@ -305,16 +293,19 @@ homework = {
 # %% [markdown]
 # ## 6. Operations and seconds
 #
-# We count every addition, multiplication, exponential, division and maximum as one operation.
+# We count every addition, multiplication, exponential, division and maximum as one operation. (On a
+# GPU an exponential takes longer than that. Section 9 counts exponentials by themselves.)
 
 # %% exercise="labkit.flash_attention:standard_flops" points=0.5 minutes=5 level=1
 
-# %% exercise="labkit.flash_attention:flash_flops" points=0.5 minutes=10 level=2
+# %% [markdown]
+# `lab.flash_flops(n_rows, head_dim, tile_kv)` counts the operations of your `flash_attention_1`.
+# `lab.flash_flops??` in a cell of your own shows the formula.
 
 # %% experiment="operations"
 rows = []
 for tile_kv in (32, 64, 128, 256, 512):
-    more = flash_flops(4096, 64, tile_kv) / standard_flops(4096, 64) - 1
+    more = lab.flash_flops(4096, 64, tile_kv) / standard_flops(4096, 64) - 1
     rows.append([tile_kv, f"{100 * more:+.2f} %"])
 kit.Table(["rows of K", "more operations"], rows)
 
@@ -346,7 +337,7 @@ for n_rows in (1024, 2048, 4096, 8192):
     for sram_bytes, which in ((256_000, 0), (65_536, 0), (65_536, 1)):
         _, tile_kv = tile_sizes(sram_bytes, 64, 4)
         fast = (
-            flash_flops(n_rows, 64, tile_kv),
+            lab.flash_flops(n_rows, 64, tile_kv),
             4 * sum(flash_1_traffic(n_rows, 64, tile_kv)),
         )
         gains.append(run_times(*slow, *T4)[which] / run_times(*fast, *T4)[which])
@@ -356,42 +347,35 @@ kit.Table(["N", "reads", "speedup", "bytes", "overlap"], rows)
 
 # %% [markdown]
 # Your functions work for every GPU. This table takes shared memory, FLOP/s and bandwidth from the
-# data sheets. "In turn" means that moving and computing follow each other.
+# data sheets. "In turn" means that moving and computing follow each other. GPUs compute
+# exponentials in *special-function units*: 16 in a clock and multiprocessor. The table adds their
+# time to the time of computing.
 
 # %% experiment="cards"
 standard, flash_1 = (
     (standard_traffic, standard_flops),
-    (flash_1_traffic, flash_flops),
+    (flash_1_traffic, lab.flash_flops),
 )
 lab.tables.cards_table(tile_sizes, standard, flash_1, run_times)
 
 # %% [markdown]
 # In float32 an A100 computes slowly. With overlap, computing takes longer than moving, also for
 # standard attention. So nothing is gained (overlap 1.00). In float16 its tensor cores are sixteen
-# times as fast. Then moving decides, and with overlap the gain is 4.8 to 6.
+# times as fast. Then standard attention waits for its moves, and with overlap the gain is 3.2 to
+# 4.2. Without the exponentials it would be 4.8 to 6.1.
 #
 # ## 7. Where the clever method loses
 #
 # A small chip has room for small tiles only. Small tiles mean many turns, and in every turn all of
 # O is loaded and stored. From how many rows of K in a tile does FlashAttention-1 move less?
 
-# %% exercise="labkit.flash_attention:least_tile" points=0.5 minutes=15 level=2
-
 # %% experiment="crossover"
-rows = []
-for head_dim in (64, 128, 256):
-    tile_kv = tile_sizes(65_536, head_dim, 4)[1]
-    least = least_tile(4096, head_dim)
-    rows.append([head_dim, least, tile_kv])
-display(kit.Table(["D", "rows needed", "rows that 64 KB hold in float32"], rows))
-lab.figures.traffic_by_tile(
-    standard_traffic, flash_1_traffic, flash_2_traffic, least_tile
-)
+lab.figures.traffic_by_tile(standard_traffic, flash_1_traffic, flash_2_traffic)
 
 # %% [markdown]
-# With D = 128 in float32, 64 KB hold 32 rows, and 98 would be needed. There FlashAttention-1 moves
-# *more* than standard attention. FlashAttention-2 stores O only once. For it the tile of queries
-# decides: with 32 rows of Q it moves twice as much as standard attention.
+# With D = 128, FlashAttention-1 moves less from 98 rows on. In float32, 64 KB hold 32 rows. There it
+# moves *more* than standard attention. FlashAttention-2 stores O only once. For it the tile of
+# queries decides: with 32 rows of Q it moves twice as much as standard attention.
 #
 # The next figure shows the counts over the length of the text:
 
@@ -402,7 +386,8 @@ lab.figures.traffic_by_length(
 
 # %% [markdown]
 # The first paper measured what attention moves in GPT-2 medium, forward and backward: 40.3 GB with
-# standard attention and 4.4 GB with FlashAttention. Our counts for the same sizes:
+# standard attention and 4.4 GB with FlashAttention. The table has our counts for the same sizes.
+# Click its title to open it.
 
 # %% experiment="paper_anchor"
 lab.tables.gpt2_table(standard_traffic, flash_1_traffic)
@@ -444,9 +429,12 @@ for forward, (back, tile_rows) in ways.items():
 #
 # The cell measures them on this machine and saves the rows in `flash-here.jsonl`. Then it shows
 # three tables for each record, that of an H200 first: times, peak memory, and lower bounds of the
-# times. (Tables with a mask or the backward pass are folded.) There are three bounds:
+# times. (Tables with a mask or the backward pass are folded.) There are four bounds:
 #
 # * **products** is the time of the matrix products at the machine's measured peak rate.
+# * **exponentials** is the time of one exponential for each score that is not masked, 16 in a clock
+#   and multiprocessor. It is known for cards of our table only. An H200 has 132 multiprocessors at
+#   1.98 GHz, so it computes 4.2 · 10^12 exponentials per second.
 # * **scores moved** is the time to move what `standard_traffic` counts.
 # * **tiles moved** is the time to move what `flash_2_traffic` counts, with 128 rows of Q in a tile.
 
@@ -464,6 +452,35 @@ for name, record in records.items():
 # %% experiment="back_ends_figure"
 lab.figures.back_ends(records["flash-h200"], standard_traffic, flash_2_traffic)
 
+# %% [markdown]
+# ### Exponentials
+#
+# For each score the tensor cores do 4 D operations, and the special-function units compute one
+# exponential. By the data sheet of an H200, 237 operations of the tensor cores take as long as one
+# exponential. With D = 64 there are 256. So a kernel has two jobs of about the same length. If they
+# overlap, the longer one decides. If they take turns, the sum decides.
+#
+# Look at "cudnn" at N = 16,384. At D = 64 the longer one takes 1.40 ms and the sum is 2.43 ms. It
+# takes {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .2f} ms, so most
+# exponentials are not hidden. At D = 128 it takes
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_128 | ms .2f} ms, and the sum is
+# 3.84 ms. With a causal mask and D = 128 it takes
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_128,_causal | ms .2f} ms, and the sum
+# is 1.92 ms. With a causal mask and D = 64 it takes
+# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64,_causal | ms .2f} ms, which is
+# more than the sum, 1.22 ms. Our bounds leave some work out, for example the masked half of the
+# tiles on the diagonal.
+#
+# *FlashAttention-3* lets two groups of warps take turns: while one computes exponentials, the
+# tensor cores multiply for the other. Within a group, the exponentials of one tile also overlap the
+# products of the next. In its paper the first step brings 570 TFLOP/s to 620 or more at D = 128,
+# and the second to 661 TFLOP/s.
+#
+# *FlashAttention-4* is for newer GPUs (B200), which multiply 2.3 times as fast and have no more
+# special-function units in a multiprocessor. So it computes 10 to 25 % of the exponentials as
+# polynomials, by ordinary multiplications and additions. It also rescales the output only if the
+# maximum has grown by much, which saves operations.
+
 # %% experiment="own_back_ends_figure"
 lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 
@@ -475,9 +492,10 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # 1. How do time and peak memory of "math" grow with N, and how do those of "flash"? Which of your
 #    counts explains it?
 # 2. FlashAttention does about as many operations as standard attention. Why is it faster?
-# 3. At N = 16,384, does "cudnn" spend its time moving or computing? Look at D = 64 and at D = 128,
-#    and compare with the lower bounds. At one of them the kernel is *faster* than "tiles moved".
-#    What does the H200 have between its memory and the chip's SRAM that makes this possible?
+# 3. At N = 16,384, does "cudnn" spend its time moving, on products, or on exponentials? Look at D =
+#    64 and at D = 128, and compare with the lower bounds. At one of them the kernel is *faster* than
+#    "tiles moved". What does the H200 have between its memory and the chip's SRAM that makes this
+#    possible?
 
 # %% [markdown] written="back_ends" points=1
 # *1.* The peak memory of "math" grows with N² (39 GB at N = 16,384 and D = 64): it holds the scores
@@ -495,23 +513,114 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .1f} to
 # {measured:flash-h200 sdpa model=flash n_input=16384 setting=D_64 | ms .1f} ms.
 #
-# *3.* At D = 64, "cudnn" takes
-# {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .2f} ms, close to both
-# bounds (moving 2.07, products 1.40), so this
-# row alone does not decide. At D = 128 it takes
+# *3.* At D = 64, products and exponentials take 1.40 + 1.03 = 2.43 ms one after the other. "cudnn"
+# takes {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_64 | ms .2f} ms, so it computes
+# nearly all the time. "tiles moved" is 2.07 ms, which can overlap. At D = 128 it takes
 # {measured:flash-h200 sdpa model=cudnn n_input=16384 setting=D_128 | ms .2f} ms; the products alone
-# need 2.81 ms, and
-# "tiles moved" would be 4.14 ms. The kernel is faster than our count of moves allows. So many tiles
-# do not come from the large memory, but from the L2 cache: many programs load the same tiles of K
-# and V at about the same time. The time is that of computing.
+# need 2.81 ms, and the exponentials 1.03 ms. "tiles moved" would be 4.14 ms. The kernel is faster
+# than our count of moves allows. So many tiles do not come from the large memory, but from the L2
+# cache: many programs load the same tiles of K and V at about the same time. The time is that of
+# computing: the products, and those exponentials that do not overlap them.
 #
 # *Marking (1 point):*
 #
 # * *0.25 if memory grows with N² in one case and with N in the other, and the answer says why.*
 # * *0.25 if both times grow with N², and standard attention also moves the N × N arrays. An
 #   answer that gives fewer operations as the reason earns nothing here.*
-# * *0.25 if D = 128 shows that the kernel computes, with two numbers.*
+# * *0.25 if D = 128 shows that the kernel computes, or D = 64 that products and exponentials fill
+#   the time, with two numbers.*
 # * *0.25 if a cache (L2) holds tiles that several programs load.*
+
+# %% [markdown]
+# ## 10. One query over a long cache
+#
+# While a model writes a text, each new token has one query in each head. The query sees the keys and
+# values of all tokens before it, which are in the KV cache (lab 4). Several query heads, a *group*,
+# use the same KV head. So we put the queries of a group into one tile of Q, a row for each head. Then
+# each tile of K and V is loaded once for all of them.
+#
+# `flash_attention_2` would give one program to each KV head. A model with 8 KV heads then keeps 8 of
+# the 132 multiprocessors of an H200 at work, however long the cache is. The others wait.
+#
+# *Split KV*, also called FlashDecoding, cuts the cache into parts. Each part has a program of its
+# own. It goes through its keys as before, and stores its state: the maximum, the total and the
+# output of each query. At the end one program merges the states of all parts.
+
+# %% exercise="labkit.flash_attention:merge" points=1 minutes=20 level=2
+
+# %% [markdown]
+# `lab.flash_decode` is given. It calls your `online_softmax` in each part, and then your `merge`.
+# The next cell has a group of 4 heads and a cache of 96 tokens. With 40 parts, some parts are empty.
+
+# %% experiment="in_parts"
+group = torch.randn(4, 16, generator=torch.Generator("cpu").manual_seed(9))
+right = (tile_scores(group, keys, 0, 0, is_causal=False)).softmax(-1) @ values
+for n_parts in (1, 3, 8, 40):
+    memory = lab.decode_memory(group, keys, values, n_parts)
+    lab.flash_decode(memory, n_parts, 24, online_softmax, merge)
+    error = (memory.arrays["O"] - right).abs().max()
+    moved = f"read {memory.n_read:,} numbers, written {memory.n_written:,}"
+    print(f"{n_parts:>2} parts: largest error {error:.1e}, {moved}")
+
+# %% [markdown]
+# More parts move more numbers. Write the count as a formula. The cell above shows true counts.
+
+# %% exercise="labkit.flash_attention:decode_traffic" points=0.5 minutes=15 level=2
+
+# %% experiment="parts"
+lab.tables.parts_table(decode_traffic)
+
+# %% [markdown]
+# One part keeps 8 multiprocessors at work. With 16 parts nearly all are, and each goes through 512
+# keys, not 8,192. With 32 parts there are more programs than multiprocessors. Some of them wait for
+# a second turn, so nothing more is gained. The states of 16 parts cost 1.2 % more moves. When many
+# texts are written at once, there are enough programs without parts.
+#
+# `labkit.engine.triton_attention` is such a kernel. The cell measures it in 1, 8 and 32 parts where
+# a GPU can run it (an H100 or later), and PyTorch's attention everywhere. The model has the heads of
+# the table above. "Cache moved" is the time to read the keys and values of one layer once.
+
+# %% experiment="decode_measured"
+for row in lab.experiments.decode_split(here, is_done=recorder.is_done):
+    recorder.save(row)
+split = {**kit.recorded_results("split-*.jsonl"), "here": recorder.record()}
+for name, record in split.items():
+    print(name)
+    display(lab.tables.decode_table(record))
+
+# %% [markdown]
+# ### Blocks, and narrow numbers
+#
+# In lab 4 the keys and values of a text lie in blocks, anywhere in memory. A *block table* says
+# where: entry i is the number of the block with the i-th group of rows. Engines also store keys and
+# values in 8 bits (FP8). Neither changes your algorithm. `load` looks the rows up in the table, and
+# only K and V become narrower.
+
+# %% experiment="pages"
+table, rows = (4, 0, 3, 5, 1, 2), []
+half = [each.half() for each in (queries, keys, values)]
+narrow = [half[0], *(each.to(torch.float8_e4m3fn) for each in (keys, values))]
+ways = {
+    "one piece, 16 bits": lab.attention_memory(*half),
+    "6 blocks, 16 bits": lab.attention_memory(*half, block_table=table),
+    "6 blocks, FP8": lab.attention_memory(*narrow, block_table=table),
+}
+right = tile_scores(queries, keys, 0, 0, is_causal=False).softmax(-1) @ values
+for name, memory in ways.items():
+    flash_attention_2(memory, 32, 24)
+    n_bytes = [
+        sum(each.n_bytes for each in memory.accesses if each.name in names)
+        for names in ("K", "V", "QOL")
+    ]
+    error = (memory.arrays["O"].float() - right).abs().max()
+    rows.append([name, memory.n_read, *n_bytes, f"{error:.0e}"])
+headings = ["K and V", "numbers read", "bytes of K", "of V", "of Q, O, L", "error"]
+kit.Table(headings, rows)
+
+# %% [markdown]
+# A tile of 24 rows lies in two blocks of 16 rows. The counts of numbers are the same with blocks. In
+# FP8 the bytes of K and of V are half, and the error is larger. While a text is written, nearly all
+# that is moved is K and V, so FP8 saves nearly half of the time that moving takes.
 
 # %% [markdown]
 # ## What you have shown
@@ -533,5 +642,7 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 #   is your `online_softmax`.
 # * [FlashAttention-3](https://arxiv.org/abs/2407.08608), section 3: how moving and computing
 #   overlap.
+# * [Flash-Decoding](https://pytorch.org/blog/flash-decoding/): how a cache in parts became common.
+# * [FlashAttention-4](https://arxiv.org/abs/2603.05451), section 3: how exponentials become faster.
 #
 # Lab 8 asks about the papers of labs 6 and 7.

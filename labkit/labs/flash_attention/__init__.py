@@ -7,6 +7,8 @@ __all__, __getattr__, __dir__ = offer(
     {
         "labkit.labs.flash_attention.": "experiments figures tables",
         "labkit.labs.flash_attention.backward": "flash_backward_2 standard_backward",
+        "labkit.labs.flash_attention.flops": "flash_flops",
+        "labkit.labs.flash_attention.split": "decode_memory flash_decode",
         "labkit.labs.flash_attention.widget": "tile_player",
         "labkit.models.counted_memory": "Memory SramOverflow Traffic attention_memory "
         "tile_scores tiles",

@@ -17,6 +17,7 @@ LOOKS = {  # those that write all scores, and those that work tile by tile
 }  # fmt: skip
 FLOORS = {  # by what takes the time: label and line
     "products": ("products", "--"),
+    "exponentials": ("exponentials", (0, (5, 1))),
     "scores moved": ("scores moved", ":"),
     "tiles moved": ("tiles moved", "-."),
 }
@@ -31,9 +32,9 @@ def back_ends(
     """Time, time with the backward pass, and peak memory by length.
 
     Of the first head_dim of the record, not causal. Dashed: what the products take at the rate of
-    large matrices; dotted, with the two functions: what moving takes that they count, all from the
-    large memory. (On a GPU tiles that many programs load mostly come out of its cache: a kernel may
-    be faster than the lower of these lines.)
+    large matrices, and the exponentials on a known card. Dotted, with the two functions: what
+    moving takes that they count, all from the large memory. (On a GPU tiles that many programs load
+    mostly come out of its cache: a kernel may be faster than the lower of these lines.)
     """
     forward, back = _forward_and_back(record)
     counts = (standard_traffic, flash_2_traffic)
@@ -50,7 +51,7 @@ def back_ends(
         source = f"{forward.label}, {forward.n_heads} heads; {record.provenance}"
         caption = (
             "Grey back ends write all scores to memory, green ones work tile by tile. Red lines "
-            "show the least time of the products and of the moves."
+            "show the least time of the products, the exponentials and the moves."
         )
         say(figure, _slowest_and_fastest(record, forward), source, caption)
         for axes in (time, both, peak):
@@ -108,4 +109,6 @@ def _draw_floors(axes: Axes, record: Record, point: Point, *counts: Traffic | No
     for name in floors[0]:
         label, line = FLOORS[name]
         times = [each[name] for each in floors]
-        axes.plot(lengths, times, line, color=COLORS["too much"], linewidth=1.3, label=label)
+        axes.plot(
+            lengths, times, linestyle=line, color=COLORS["too much"], linewidth=1.3, label=label
+        )

@@ -1,4 +1,4 @@
-"""Lab 7's experiment as rows of a record: whole attention by PyTorch's back ends, by length.
+"""Lab 7's first experiment as rows of a record: whole attention by PyTorch's back ends, by length.
 
 All of a length are timed in turns. On a GPU peak memory is the allocator's; on a CPU, which keeps
 no such count, it is what the operations' results take.
@@ -22,6 +22,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from labkit.engine import operations
 from labkit.engine.flash import choose_flash
+from labkit.labs.flash_attention.decode import decode_split
 from labkit.labs.flash_attention.records import BACK_ENDS, Point
 from labkit.measuring.device import (
     forget_peak,
@@ -219,4 +220,7 @@ class _Results(TorchDispatchMode):
         return found
 
 
-EXPERIMENTS = {"sdpa": methodcaller("fill", sdpa)}  # by the name that `labkit measure` takes
+EXPERIMENTS = {  # by the name that `labkit measure` takes
+    "sdpa": methodcaller("fill", sdpa),
+    "decode_split": methodcaller("fill", decode_split),
+}

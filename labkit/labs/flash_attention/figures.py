@@ -62,15 +62,15 @@ def traffic_by_tile(
     standard_traffic: Traffic,
     flash_1_traffic: Traffic,
     flash_2_traffic: Traffic,
-    least_tile: Callable[[int, int], int | None],
     n_rows: int = 4096,
     head_dims: Sequence[int] = (64, 128),
 ) -> CourseFigure:
-    """Numbers moved by the rows of the tile that decides, and where the first order wins.
+    """Numbers moved by the rows of the tile that decides, and where the first order moves less.
 
     That is the tile of K for the first order of FlashAttention, and that of Q for the second.
     """
     tiles = [2**i for i in range(3, 11)]
+    least_tile = partial(_least_tile, standard_traffic, flash_1_traffic)
     with panels(1, len(head_dims), (WIDTH, 3.8), sharey=True) as (figure, (row,)):
         for axes, head_dim in zip(row, head_dims, strict=True):
             whole = sum(standard_traffic(n_rows, head_dim))
@@ -141,6 +141,15 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
     """What draws each figure of lab 7 that the records have rows for, by the name of its file."""
     shown = {name: record for name, record in records.items() if has_rows(record, "sdpa")}
     return {f"{name}-back-ends": partial(back_ends, record) for name, record in shown.items()}
+
+
+def _least_tile(
+    standard_traffic: Traffic, flash_1_traffic: Traffic, n_rows: int, head_dim: int
+) -> int | None:
+    """The smallest tile of K with which the first order moves less, if there is one."""
+    standard = sum(standard_traffic(n_rows, head_dim))
+    less = (n for n in range(1, n_rows + 1) if sum(flash_1_traffic(n_rows, head_dim, n)) < standard)
+    return next(less, None)
 
 
 def _place(name: str) -> tuple[int, str]:

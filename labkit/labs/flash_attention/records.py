@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from labkit.measuring.bounds import knows_machine, roofline_of
+from labkit.measuring.bounds import knows_machine, machine_of, roofline_of
 from labkit.measuring.records import Record, Row
 from labkit.measuring.roofline import BYTES
+from labkit.models.facts import gpus
 
 BACK_ENDS = ("plain", "math", "efficient", "flash", "cudnn", "labkit")
+EXPS_PER_CLOCK = 16  # of a multiprocessor, on every card of the facts
 TILE_Q = 128  # rows of a tile of Q in the kernels for GPUs, about
 Traffic = Callable[..., tuple[int, int]]  # as `labkit.flash_attention.standard_traffic`
 
@@ -49,6 +51,10 @@ class Point:
         n_products = 7 if self.has_back else 2
         return n_products * 2 * self.n_heads * n_rows**2 * self.head_dim // (1 + self.is_causal)
 
+    def exponentials(self, n_rows: int) -> int:
+        """One for each pair of a query and a key that it sees, and again in the backward pass."""
+        return self.n_heads * n_rows**2 * (1 + self.has_back) // (1 + self.is_causal)
+
     @property
     def label(self) -> str:
         """The point in words, for tables and figures."""
@@ -79,6 +85,20 @@ def computing_s(record: Record, point: Point, n_rows: int) -> float:
     return point.flops(n_rows) / roofline_of(record).peak(record.provenance.dtype)
 
 
+def exponentials_per_s(card: str, clock: str = "") -> float:
+    """Of the special-function units of a card of the facts. clock: as a provenance gives it.
+
+    Without a clock it follows from fp32_TFLOPS: 128 multiplications with additions a clock and
+    multiprocessor, 64 on compute capabilities 7.5 and 8.0.
+    Source: CUDA C++ Programming Guide, throughput of native arithmetic instructions.
+    """
+    facts = gpus()[card]
+    if clock.endswith(" MHz"):
+        return EXPS_PER_CLOCK * facts["sms"] * float(clock.removesuffix(" MHz")) * 1e6
+    per_clock = 64 if facts["compute_capability"] in ("7.5", "8.0") else 128
+    return EXPS_PER_CLOCK * facts["fp32_TFLOPS"] * 1e12 / (2 * per_clock)
+
+
 def moving_s(record: Record, point: Point, n_rows: int, traffic: Traffic, *tile: int) -> float:
     """Seconds to move the counted numbers of every head, at the machine's measured bandwidth."""
     n_numbers = point.n_heads * sum(traffic(n_rows, point.head_dim, *tile))
@@ -94,12 +114,17 @@ def floors_ms(
 ) -> dict[str, float]:
     """Milliseconds that a length takes at least, by what takes them; none on an unknown machine.
 
-    With the two functions also what moving takes, in tiles of `TILE_Q` rows of Q. What they count
-    is the way forward without a mask: they say nothing of other points.
+    That of the exponentials is known for cards of the facts. With the two functions also what
+    moving takes, in tiles of `TILE_Q` rows of Q. What they count is the way forward without a mask:
+    they say nothing of other points.
     """
     if not knows_machine(record):
         return {}
     floors = {"products": computing_s(record, point, n_rows)}
+    card = machine_of(record)[0].name
+    if card in gpus():
+        rate = exponentials_per_s(card, record.provenance.clock)
+        floors["exponentials"] = point.exponentials(n_rows) / rate
     if standard_traffic and not (point.is_causal or point.has_back):
         floors["scores moved"] = moving_s(record, point, n_rows, standard_traffic)
         floors["tiles moved"] = moving_s(record, point, n_rows, flash_2_traffic, TILE_Q)

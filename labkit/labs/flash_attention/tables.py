@@ -1,6 +1,7 @@
 """The tables of lab 7: the paper's measurement beside our counts, and the back ends."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import ceil
 
 from labkit.labs.flash_attention.backward import (
     flash_1_backward_traffic,
@@ -10,10 +11,12 @@ from labkit.labs.flash_attention.records import (
     Point,
     Traffic,
     by_back_end,
+    exponentials_per_s,
     floors_ms,
     points,
 )
-from labkit.measuring.records import NothingMeasured, Record, Row
+from labkit.measuring.bounds import knows_machine, roofline_of
+from labkit.measuring.records import NothingMeasured, Record, Row, has_rows
 from labkit.measuring.roofline import BYTES, Roofline
 from labkit.measuring.tables import Table, Tables, or_sentence
 from labkit.models.facts import gpus
@@ -37,13 +40,13 @@ def gpt2_table(standard_traffic: Traffic, flash_1_traffic: Traffic) -> Table:
         back = flash_1_backward_traffic(*sizes, tile_kv)
         name = f"FlashAttention, counted, {tile_kv} rows of K in a tile"
         lines.append([name, *_gigabytes(forward, back)])
-    title = "N = 1,024, D = 64, 16 heads, 64 sequences, 2 bytes a number; GB"
+    title = "GB moved: N = 1,024, D = 64, 16 heads, 64 sequences, 2 bytes a number"
     note = (
         "The paper's standard attention also has a mask and dropout. Both go over N x N numbers "
         "again; our count leaves that out. The tiles of the paper's kernel vary: with 384 rows "
         "our count is close to the measurement."
     )
-    return Table(["", "forward", "backward", "both"], lines, title, note)
+    return Table(["", "forward", "backward", "both"], lines, title, note, is_folded=True)
 
 
 def cards_table(
@@ -56,6 +59,7 @@ def cards_table(
 
     standard, flash_1: traffic and operations of either. Each card has its own shared memory, rates
     and bandwidth; "in turn": computing and moving one after the other, "overlap": at the same time.
+    An exponential counts as the operations that the card could do while it computes one.
     """
     headings = ["card", "KiB", "number", "rows of K", "in turn", "overlap"]
     n_rows, head_dim = 4096, 64
@@ -64,9 +68,10 @@ def cards_table(
         kib, sheet = facts["shared_per_block_optin_KB"], Roofline.of(card)
         for dtype in ("float32", "float16"):
             _, tile_kv = tile_sizes(1024 * kib, head_dim, BYTES[dtype])
+            more = n_rows**2 * (sheet.peak(dtype) / exponentials_per_s(card) - 1)
             times = [
                 run_times(
-                    n_flops(n_rows, head_dim, *tile),
+                    n_flops(n_rows, head_dim, *tile) + more,
                     BYTES[dtype] * sum(traffic(n_rows, head_dim, *tile)),
                     sheet.peak(dtype),
                     sheet.bandwidth,
@@ -87,9 +92,10 @@ def back_ends_table(
     """Three tables: times and peak memory of every back end, and lower bounds of the times.
 
     First those of the forward pass without a mask; the same of all other points are folded.
-    products: the matrix products alone. With the two functions also the time to move what they
-    count, forward and not causal: all scores, and tiles with 128 rows of Q. A kernel that is faster
-    than that has tiles from a cache: many programs load the same. The bounds need a known machine.
+    products: the matrix products alone; exponentials, on a card of the facts. With the two
+    functions also the time to move what they count, forward and not causal: all scores, and tiles
+    with 128 rows of Q. A kernel that is faster than that has tiles from a cache: many programs load
+    the same. The bounds need a known machine.
     """
     every = points(record)
     if not every:
@@ -108,6 +114,63 @@ def back_ends_table(
                 headings = ["", "N", *columns]
                 found.append(Table(headings, rows, f"{title}: {words}", is_folded=is_other))
     return Tables(found)
+
+
+def parts_table(decode_traffic: Traffic, n_tokens: int = 8192) -> Table:
+    """What a cache in parts gives an H200 to do, and what it moves, by the number of parts.
+
+    One new token of a model with 32 heads, 8 KV heads and 128 numbers a head, in one layer.
+    """
+    n_sms, n_kv_heads, group_size, head_dim = gpus()["H200-SXM"]["sms"], 8, 4, 128
+    once = sum(decode_traffic(n_tokens, head_dim, group_size, 1))
+    rows = []
+    for n_parts in (1, 4, 8, 16, 32):
+        n_programs = n_parts * n_kv_heads
+        n_keys = ceil(n_programs / n_sms) * ceil(n_tokens / n_parts)
+        moved = sum(decode_traffic(n_tokens, head_dim, group_size, n_parts))
+        more = f"{100 * (moved / once - 1):.1f} %"
+        rows.append([n_parts, n_programs, min(n_programs, n_sms), n_keys, moved * n_kv_heads, more])
+    headings = ["parts", "programs", "of 132 at work", "keys in turn", "numbers moved", "more"]
+    title = f"{n_tokens:,} tokens, 8 KV heads, 32 heads, D = 128, on an H200"
+    note = "Keys in turn: those that one multiprocessor goes through, one after the other."
+    return Table(headings, rows, title, note)
+
+
+@or_sentence
+def decode_table(record: Record) -> Table:
+    """Microseconds of a layer's attention for one new token, by the tokens in the cache.
+
+    A column for PyTorch and for each number of parts of the engine's kernel, where it ran. Cache
+    moved: the time to read keys and values once, at the machine's measured bandwidth.
+    """
+    rows: dict[int, dict[str, Row]] = {}
+    for row in record.of("decode_split"):
+        rows.setdefault(row.n_input, {})[row.setting or row.model] = row
+    if not has_rows(record, "decode_split"):
+        raise NothingMeasured.of(record.of("decode_split"), "decode_split")
+    names = list(dict.fromkeys(name for line in rows.values() for name in line))
+    lines = []
+    for n_tokens, line in sorted(rows.items()):
+        times = [_microseconds(line.get(name)) for name in names]
+        lines.append([f"{n_tokens:,}", _cache_moved(record, line.values()), *times])
+    return Table(["tokens", "cache moved", *names], lines, f"µs a layer: {record.provenance}")
+
+
+def _cache_moved(record: Record, rows: Iterable[Row]) -> str:
+    known = [row.counts["cache_bytes"] for row in rows if "cache_bytes" in row.counts]
+    if not (known and knows_machine(record)):
+        return "-"
+    return _in_microseconds(known[0] / roofline_of(record).bandwidth)
+
+
+def _microseconds(row: Row | None) -> str:
+    if row is None:
+        return "-"
+    return row.outcome if row.time_s is None else _in_microseconds(row.time_s)
+
+
+def _in_microseconds(time_s: float) -> str:
+    return f"{1e6 * time_s:,.{0 if time_s >= 1e-4 else 1}f}"
 
 
 def _lines(

@@ -12,7 +12,6 @@ READS, WRITES = flash.flash_1_traffic(_N, _D, TILE_KV)
 TOTAL, ONCE = READS + WRITES, _N * (_D + 2)
 MEGABYTES = _WIDTH * TOTAL / 1e6
 SLIDE = _N * (5 * _D + 4)
-RATIO = (TOTAL - ONCE) / SLIDE
 
 
 def head(**changed: Any) -> str:
@@ -34,12 +33,6 @@ def with_tile(tile_kv: int) -> str:
     return head(
         tile_kv=tile_kv, tile_q=min(tile_kv, _D), reads=reads, writes=writes, megabytes=megabytes
     )
-
-
-def slide(n_turns: Any = 1, ratio: Any = RATIO) -> str:
-    """The cell on the slide."""
-    answer = {"n_turns": n_turns, "ratio": ratio}
-    return f"slide = {answer!r}"
 
 
 def homework(first: Any = 796_672, second: Any = 663_552, third: Any = 2_260_992) -> str:
@@ -91,27 +84,6 @@ HEADS = [
     ("another key", (_WRITES,), head().replace("'writes'", "'written'")),
 ]  # fmt: skip
 
-_TURNS, _FACTOR = "the_slide_counts_so_many_turns", "the_slide_is_too_small_by_a_factor"
-SLIDES = [
-    ("for as many turns as there are", (_TURNS,), slide(n_turns=-(-_N // TILE_KV))),
-    ("for no turn", (_TURNS,), slide(n_turns=0)),
-    ("for two", (_TURNS,), slide(n_turns=2)),
-    ("for one and a half", (_TURNS,), slide(n_turns=1.5)),
-    ("for as many turns as tokens", (_TURNS,), slide(n_turns=_N)),
-    ("for infinitely many", (_TURNS,), slide().replace("'n_turns': 1", "'n_turns': float('inf')")),
-    ("for any", (_TURNS,), slide(n_turns="any")),
-    ("the first writing included", (_FACTOR,), slide(ratio=TOTAL / SLIDE)),
-    ("the inverse", (_FACTOR,), slide(ratio=1 / RATIO)),
-    ("the turns themselves", (_FACTOR,), slide(ratio=-(-_N // TILE_KV))),
-    ("as the lab's text has it", (_FACTOR,), slide(ratio=10)),
-    ("reads alone", (_FACTOR,), slide(ratio=READS / SLIDE)),
-    ("bytes over numbers", (_FACTOR,), slide(ratio=_WIDTH * RATIO)),
-    ("in percent", (_FACTOR,), slide(ratio=100 * RATIO)),
-    ("how many are missing", (_FACTOR,), slide(ratio=TOTAL - ONCE - SLIDE)),
-    ("one times", (_FACTOR,), slide(ratio=1)),
-    ("how much more", (_FACTOR,), slide(ratio=RATIO - 1)),
-]  # fmt: skip
-
 _DECIMAL, _BINARY, _BYTES = (
     "homework_with_64000_numbers",
     "homework_with_65536_numbers",
@@ -138,7 +110,6 @@ HOMEWORK = [
 
 MUTANTS = {
     "my_head": HEADS,
-    "slide": SLIDES,
     "homework": HOMEWORK,
 }
 
@@ -172,13 +143,6 @@ my_head = {{
     "tile_q": torch.tensor({TILE_Q}), "turns": None,
 }}
 """
-_RATIO = """\
-mine = own_head(student_id)
-tile_kv = tile_sizes(mine.sram_kib * 1024, mine.head_dim, mine.bytes_per_number)[1]
-turns = ceil(mine.n_rows / tile_kv)
-numbers = 2 * mine.head_dim + turns * (3 * mine.head_dim + 4)
-slide = {"n_turns": 1.0, "ratio": numbers / (5 * mine.head_dim + 4)}
-"""
 _READS = """\
 homework = {}
 for name, n_bytes in {"numbers_64000": 4 * 64_000, "numbers_65536": 4 * 65_536,
@@ -193,12 +157,6 @@ VARIANTS = {
         "computed": _COMPUTED,
         "counted by the memory, where l and m are float32": _COUNTED,
         "tensors, floats, another order and more": _TENSORS,
-    },
-    "slide": {
-        "four digits": slide(ratio=round(RATIO, 2)),
-        "three digits": slide(ratio=round(RATIO, 1)),
-        "computed": _RATIO,
-        "a tensor": slide().replace("'n_turns': 1", "'n_turns': torch.tensor(1)"),
     },
     "homework": {
         "as it is": homework(),

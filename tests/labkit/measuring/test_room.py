@@ -10,6 +10,7 @@ from instances import some_of
 from no_room import SAID, Memory
 
 from labkit.labs.cache_benchmark import experiments as cache
+from labkit.labs.flash_attention import decode
 from labkit.labs.flash_attention import experiments as flash
 from labkit.labs.flash_attention.records import BACK_ENDS, Point
 from labkit.labs.speculative import experiments as speculative
@@ -94,6 +95,9 @@ EXPERIMENTS = {
         fill, rows=speculative.batch_sweep, pair="one layer", sizes=(1, 2), **BRIEF
     ),
     "7 sdpa": partial(fill, rows=flash.sdpa, sizes=flash.Sizes((16, 32), 1, (16,), 1)),
+    "7 decode_split": partial(
+        fill, rows=decode.decode_split, sizes=decode.Sizes((16, 32), 2, 1, 16, 1, 1)
+    ),
 }
 TRIED = {("onednn_linear", "why_not")}  # once in a process, on matrices of one number
 

@@ -24,7 +24,7 @@ def every_figure() -> Iterator[tuple[str, CourseFigure]]:
         moved = attention_memory(*parts)
         kernel(moved, *((16, 24) if kernel is flash_attention.flash_attention_1 else ()))
         yield kernel.__name__, flash_figures.moves(moved)
-    yield "by tile", flash_figures.traffic_by_tile(*counts, flash_attention.least_tile)
+    yield "by tile", flash_figures.traffic_by_tile(*counts)
     yield "by length", flash_figures.traffic_by_length(*counts, flash_attention.tile_sizes)
     for name, record in recorded_results("flash-*.jsonl").items():
         yield f"{name} back ends", flash_figures.back_ends(record, counts[0], counts[2])

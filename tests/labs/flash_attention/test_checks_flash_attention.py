@@ -13,8 +13,8 @@ from labkit.bridge.student import StudentError
 from labkit.checks.answers import AnswerCase
 from labkit.checks.core import Wrong, checks_of, open_cases_of, play_check
 from labkit.labs.flash_attention.checks.answers import (
+    homework_with_64000_numbers,
     own_tiles_fit_the_chip,
-    the_slide_is_too_small_by_a_factor,
 )
 from labkit.labs.flash_attention.checks.expected import (
     expect_nothing_kept,
@@ -27,7 +27,7 @@ from labkit.labs.flash_attention.checks.steps import StepCase, level_after
 from labkit.labs.flash_attention.moments import moments
 from labkit.models.counted_memory import attention_memory, tiles
 from tests.known import mutants_of, variants_of
-from tests.known.flash_attention.answers import RATIO, TILE_KV, head, slide
+from tests.known.flash_attention.answers import TILE_KV, head, homework
 
 LAB = find_lab("flash_attention")
 CASE = AttentionCase("moving", 22, 3, 5, 4, seed=1)
@@ -233,7 +233,7 @@ def test_the_level_of_all_keys_is_that_of_the_online_softmax(kind):
 @pytest.mark.parametrize(
     "name, source, check, words",
     [("my_head", head(tile_kv=TILE_KV + 1), own_tiles_fit_the_chip, "here the tiles have to fit"),
-     ("slide", slide(ratio=RATIO - 1), the_slide_is_too_small_by_a_factor, "how much more")],
+     ("homework", homework(first=663_552), homework_with_64000_numbers, "That is numbers_65536")],
 )  # fmt: skip
 def test_slips_in_the_answers_are_named(name, source, check, words):
     namespace = dict(vars(flash)) | {"student_id": "instructor"}

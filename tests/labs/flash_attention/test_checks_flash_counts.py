@@ -55,10 +55,8 @@ def test_the_head_is_that_of_the_id():
 
 @pytest.mark.parametrize("nobody", ["", " ", None, ..., ["x"], "\ud800"], ids=ascii)
 def test_without_an_id_there_is_something_to_do(nobody):
-    for exercise in ("my_head", "slide"):
-        answer = {exercise: {**my_head("x"), "n_turns": 1, "ratio": 2.0}}
-        found = statuses(exercise, student_id=nobody, **answer, **functions())
-        assert {each.status for each in found} == {"todo"}
+    found = statuses("my_head", student_id=nobody, my_head=my_head("x"), **functions())
+    assert {each.status for each in found} == {"todo"}
     if nobody == "":
         assert found[0].message == "write your student id into the cell at the top, and run it."
 

@@ -1,5 +1,6 @@
 """Tiled attention gives the same numbers, and moves what the closed forms say."""
 
+from functools import partial
 from itertools import product
 
 import pytest
@@ -10,6 +11,8 @@ from torch.nn import functional
 
 from labkit import flash_attention as flash
 from labkit.labs.flash_attention import backward
+from labkit.labs.flash_attention.figures import _least_tile
+from labkit.labs.flash_attention.flops import flash_flops
 from labkit.models.counted_memory import SramOverflow, Traffic, attention_memory, tiles
 
 SHAPES = st.tuples(*(st.integers(1, most) for most in (40, 12, 45, 45)), st.booleans())
@@ -208,7 +211,7 @@ def test_the_table_of_the_homework(n_rows, reads, speedup):
     assert flash_1.reads == reads
     card = (8.1e12, 320e9)
     slow, _ = flash.run_times(flash.standard_flops(n_rows, 64), 4 * standard.total, *card)
-    fast, _ = flash.run_times(flash.flash_flops(n_rows, 64, tile_kv), 4 * flash_1.total, *card)
+    fast, _ = flash.run_times(flash_flops(n_rows, 64, tile_kv), 4 * flash_1.total, *card)
     assert round(slow / fast, 6) == speedup
 
 
@@ -229,7 +232,7 @@ def _speedup(n_rows, n_numbers, overlaps=False):
     _, tile_kv = flash.tile_sizes(4 * n_numbers, 64, 4)
     card = (8.1e12, 320e9)
     traffic = flash.standard_traffic(n_rows, 64), flash.flash_1_traffic(n_rows, 64, tile_kv)
-    flops = flash.standard_flops(n_rows, 64), flash.flash_flops(n_rows, 64, tile_kv)
+    flops = flash.standard_flops(n_rows, 64), flash_flops(n_rows, 64, tile_kv)
     slow, fast = (
         flash.run_times(n_flops, 4 * each.total, *card)[overlaps]
         for n_flops, each in zip(flops, traffic, strict=True)
@@ -239,9 +242,10 @@ def _speedup(n_rows, n_numbers, overlaps=False):
 
 @pytest.mark.parametrize("head_dim", [64, 128])
 def test_below_some_tile_flash_attention_moves_more(head_dim):
-    least = flash.least_tile(4096, head_dim)
+    find = partial(_least_tile, flash.standard_traffic, flash.flash_1_traffic)
+    least = find(4096, head_dim)
     assert abs(least - (3 * head_dim + 4) / 4) <= 2
     standard = flash.standard_traffic(4096, head_dim).total
     assert flash.flash_1_traffic(4096, head_dim, least).total < standard
     assert flash.flash_1_traffic(4096, head_dim, least - 1).total >= standard
-    assert flash.least_tile(2, head_dim) is None
+    assert find(2, head_dim) is None

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from labkit import flash_attention as flash
-from labkit.labs.flash_attention import experiments
+from labkit.labs.flash_attention import decode, experiments
 from labkit.labs.flash_attention.experiments import Sizes, plain, sdpa
 from labkit.labs.flash_attention.records import Point, by_back_end, computing_s, moving_s, points
 from labkit.measuring.profiles import CPU
@@ -91,3 +91,17 @@ def test_floors_come_from_the_measured_machine(recorder):
     n_bytes = 4 * 2 * sum(flash.flash_2_traffic(64, 16, 8))
     found = moving_s(record, forward, 64, flash.flash_2_traffic, 8)
     assert found == n_bytes / machine["bandwidth"]
+
+
+def test_one_query_over_a_cache_is_measured_by_its_length_once():
+    sizes = decode.Sizes((32, 64), 4, 2, 16, n_layers=3, n_samples=2)
+    rows = [row for row in decode.decode_split(CPU, sizes) if row.experiment == "decode_split"]
+    assert [(row.model, row.n_input, row.setting) for row in rows] == [
+        ("pytorch", 32, ""), ("pytorch", 64, ""),
+    ]  # fmt: skip
+    assert [row.counts["cache_bytes"] for row in rows] == [2 * 2 * n * 16 * 4 for n in (32, 64)]
+    assert max(row.counts["error"] for row in rows) < 1e-6
+    done = {row.key for row in rows}
+    assert not [row for row in decode.decode_split(CPU, sizes, is_done=done.__contains__)
+                if row.experiment == "decode_split"]  # fmt: skip
+    assert [decode.setting(n) for n in (0, *decode.PARTS)] == ["", "1 part", "8 parts", "32 parts"]

@@ -12,6 +12,7 @@ import torch
 from labkit import flash_attention as flash
 from labkit.labs.flash_attention import figures as flash_figures
 from labkit.labs.flash_attention import tables as flash_tables
+from labkit.labs.flash_attention.flops import flash_flops
 from labkit.labs.flash_attention.records import BACK_ENDS, Point
 from labkit.measuring.plots import png_bytes
 from labkit.measuring.profiles import CPU
@@ -80,10 +81,12 @@ def test_a_memory_that_moved_nothing_says_so():
 
 
 def test_the_crossover_is_where_the_first_order_moves_less():
-    figure = flash_figures.traffic_by_tile(*COUNTS, flash.least_tile, n_rows=2048)
+    figure = flash_figures.traffic_by_tile(*COUNTS, n_rows=2048)
     for axes, head_dim in zip(figure.axes, (64, 128), strict=True):
-        least = flash.least_tile(2048, head_dim)
-        assert f"from {least} rows on" in words(axes)[0]
+        least = int(words(axes)[0].split()[1])
+        standard = sum(flash.standard_traffic(2048, head_dim))
+        assert sum(flash.flash_1_traffic(2048, head_dim, least)) < standard
+        assert sum(flash.flash_1_traffic(2048, head_dim, least - 1)) >= standard
         line = next(line for line in axes.lines if line.get_label() == "FlashAttention-2")
         x, y = line.get_data()
         assert [round(1e6 * n) for n in y] == [
@@ -92,7 +95,7 @@ def test_the_crossover_is_where_the_first_order_moves_less():
 
 
 def test_no_crossover_no_words():
-    never = flash_figures.traffic_by_tile(*COUNTS, lambda n_rows, head_dim: None, 64, (64,))
+    never = flash_figures.traffic_by_tile(*COUNTS, 2, (64,))
     assert set(words(never.axes[0])) == {"standard", "FlashAttention", "FlashAttention-2"}
 
 
@@ -143,7 +146,7 @@ def test_the_tables_have_every_point():
 
 
 def test_every_card_of_the_facts_has_its_gain():
-    standard, flash_1 = (COUNTS[0], flash.standard_flops), (COUNTS[1], flash.flash_flops)
+    standard, flash_1 = (COUNTS[0], flash.standard_flops), (COUNTS[1], flash_flops)
     table = flash_tables.cards_table(flash.tile_sizes, standard, flash_1, flash.run_times)
     assert {line[0] for line in table.lines} == set(gpus())
     assert table.lines[0] == ["T4", "64", "float32", "64", "1.16", "1.31"]
@@ -153,4 +156,27 @@ def test_every_card_of_the_facts_has_its_gain():
 
 def test_the_papers_measurement_stands_beside_our_count():
     table = flash_tables.gpt2_table(*COUNTS[:2])
+    assert table.is_folded
     assert [line[-1] for line in table.lines] == ["40.3", "25.23", "4.4", "5.69", "4.61", "3.52"]
+
+
+def test_one_query_by_the_tokens_of_its_cache_and_the_parts():
+    machine = {"bandwidth": 1e12, "peak": 1e12, "memory_bytes": 1e9}
+    rows = [Row("roofline", "cpu", 1, 0, 0, False, outcome="counted", counts=machine)]
+    for n_tokens in (4096, 1024):
+        for name, parts in (("pytorch", ""), ("labkit", "1 part"), ("labkit", "8 parts")):
+            key = ("decode_split", name, 1, n_tokens, 1, True)
+            counts = {"cache_bytes": 4096 * n_tokens}
+            time_s = () if (n_tokens, parts) == (4096, "1 part") else (n_tokens * 1e-8,)
+            outcome = "ok" if time_s else OUT_OF_MEMORY
+            counts = counts if time_s else {}
+            rows.append(Row(*key, time_s, outcome=outcome, setting=parts, counts=counts))
+    table = flash_tables.decode_table(Record(HERE, tuple(rows)))
+    assert list(table.headings) == ["tokens", "cache moved", "pytorch", "1 part", "8 parts"]
+    assert table.lines == [
+        ["1,024", "4.2", "10.2", "10.2", "10.2"],
+        ["4,096", "16.8", "41.0", OUT_OF_MEMORY, "41.0"],
+    ]
+    without = flash_tables.decode_table(Record(HERE, tuple(rows[1:])))
+    assert without.lines[0][1] == "-"
+    assert "no rows of the experiment decode_split" in str(flash_tables.decode_table(record()))

@@ -2,18 +2,17 @@
 
 import random
 from collections.abc import Callable
-from itertools import chain
 from math import ceil
 from typing import Any
 
 from labkit import flash_attention as flash
 from labkit.checks.answers import AnswerCase
+from labkit.checks.tables import Call, call
 from labkit.labs.flash_attention.checks.counts import StandardCase
-from labkit.labs.flash_attention.checks.gains import LeastCase, SecondsCase
+from labkit.labs.flash_attention.checks.gains import SecondsCase
 from labkit.labs.flash_attention.checks.operations import OperationsCase
 from labkit.labs.flash_attention.checks.tiles import TileCase
 from labkit.labs.flash_attention.checks.turns import TurnsCase
-from labkit.models.counted_memory import Traffic
 
 
 def count_cases(rng: random.Random) -> dict[str, list]:
@@ -24,11 +23,29 @@ def count_cases(rng: random.Random) -> dict[str, list]:
         "flash_1_traffic": _turns(rng, flash.flash_1_traffic),
         "flash_2_traffic": _turns(rng, flash.flash_2_traffic),
         "standard_flops": _operations(rng),
-        "flash_flops": _turns(rng, flash.flash_flops),
         "run_times": _seconds(rng),
-        "least_tile": _least(rng),
-        **{name: [AnswerCase(name, flash)] for name in ("my_head", "slide", "homework")},
+        **{name: [AnswerCase(name, flash)] for name in ("my_head", "homework")},
     }
+
+
+def hidden_calls(rng: random.Random) -> dict[str, dict[str, list[Call]]]:
+    """Short caches and long ones, few parts and many, heads alone and in groups. None is empty."""
+    few, many = rng.randint(3, 9), rng.randint(10, 40)
+    sizes = [
+        (few * rng.randint(60, 90), rng.randint(17, 90), rng.randint(3, 8), few),
+        (2 * rng.randint(2, 5), 100, 2, 2),
+        (many * rng.randint(2, 4), rng.randint(5, 16), 1, many),
+        (2, 1, 1, 2),
+    ]
+    one = [call(1, 1, 1, 1), *(call(*each[:3], 1) for each in sizes)]
+    more = [call(*each) for each in sizes]
+    calls = {
+        "a_group_reads_each_key_once": one,
+        "one_part_stores_its_outputs": one,
+        "parts_read_queries_and_all_states_are_read": more,
+        "each_part_stores_its_state": more,
+    }
+    return {"decode_traffic": calls}
 
 
 def _chips(rng: random.Random) -> list[TileCase]:
@@ -101,53 +118,3 @@ def _seconds(rng: random.Random) -> list[SecondsCase]:
         case(long_s, 0.9 * long_s),
         case(short_s, short_s),
     ]
-
-
-def _least(rng: random.Random) -> list[LeastCase]:
-    sizes = [(n_rows, head_dim) for n_rows in range(6, 90) for head_dim in range(2, 25)]
-    rng.shuffle(sizes)
-    found: dict[str, list[LeastCase]] = {"some": [], "all": [], "none": [], "tie": []}
-    for n_rows, head_dim in sizes:
-        kind = _kind_of(n_rows, head_dim)
-        if kind and len(found[kind]) < 2:
-            name = kind if kind in ("some", "tie") else "ends"
-            found[kind].append(LeastCase(name, n_rows, head_dim, *_tiles(n_rows, head_dim)))
-    n_rows, head_dim = rng.randint(300, 330), rng.randint(92, 99)
-    found["some"].append(LeastCase("some", n_rows, head_dim, *_tiles(n_rows, head_dim)))
-    return [LeastCase("ends", 1, rng.randint(1, 9), None), *chain(*found.values())]
-
-
-def _tiles(n_rows: int, head_dim: int) -> tuple[int | None, int | None, int | None]:
-    """The least tiles that move less, that read less, and that move as much or less."""
-    return (
-        _first(n_rows, head_dim, lambda flash_1, standard: flash_1.total < standard.total),
-        _first(n_rows, head_dim, lambda flash_1, standard: flash_1.reads < standard.reads),
-        _first(n_rows, head_dim, lambda flash_1, standard: flash_1.total <= standard.total),
-    )
-
-
-def _first(n_rows: int, head_dim: int, is_enough: Callable[[Traffic, Traffic], bool]) -> int | None:
-    """The least tile with which the traffic is enough beside the standard one."""
-    standard = flash.standard_traffic(n_rows, head_dim)
-    moved = ((t, flash.flash_1_traffic(n_rows, head_dim, t)) for t in range(1, n_rows + 1))
-    return next((tile for tile, each in moved if is_enough(each, standard)), None)
-
-
-def _kind_of(n_rows: int, head_dim: int) -> str:
-    """What these sizes are a case of; nothing if a slip would find the right tile too."""
-    right, by_reads, as_much = _tiles(n_rows, head_dim)
-    is_tied = right != as_much
-    once = n_rows * (head_dim + 2)
-    if right == _first(n_rows, head_dim, lambda mine, other: mine.total - once < other.total):
-        return ""
-    if right is None:
-        return "" if is_tied else "none"
-    if right in ((3 * head_dim + 4) // 4, ceil((3 * head_dim + 4) / 4)):
-        return ""
-    if right == n_rows:
-        return "all" if n_rows > head_dim and not is_tied else ""
-    if right == by_reads:
-        return ""
-    if is_tied:
-        return "tie" if right >= head_dim else ""
-    return "some" if right < head_dim else ""

@@ -15,6 +15,7 @@ def kernel_cases(rng: random.Random) -> dict[str, list]:
     """The cases of one run, by exercise."""
     return {
         "online_softmax": _steps(rng),
+        "merge": [each for each in _steps(rng) if each.dtype == torch.float32 and each.n_before],
         "standard_attention": _whole(rng),
         "flash_attention_1": _tiled(rng),
         "flash_attention_2": _tiled(rng),

@@ -5,7 +5,6 @@ In the notebook an answer is compared with what the student's own functions give
 """
 
 from collections.abc import Mapping
-from math import ceil
 from typing import Any, NamedTuple
 
 from labkit.bridge.requests import value_of
@@ -18,12 +17,11 @@ from labkit.checks.answers import (
     finite_number_in,
     is_near,
 )
-from labkit.checks.compare import show
-from labkit.checks.core import Unfinished, Wrong, check
+from labkit.checks.core import Unfinished, check
 from labkit.labs.flash_attention.checks.turns import EXACT, two_numbers_in
 from labkit.labs.flash_attention.own_head import Head, head_of
 
-NEAR_MEGABYTES, NEAR_RATIO = 0.005, 0.01
+NEAR_MEGABYTES = 0.005
 HOMEWORK_ROWS, HOMEWORK_DIM, HOMEWORK_WIDTH = 1024, 64, 4
 HOMEWORK_BYTES = {"numbers_64000": 256_000, "numbers_65536": 262_144, "bytes_65536": 65_536}
 IN_NUMBERS = "That is in bytes. Count numbers here."
@@ -160,58 +158,6 @@ def own_traffic_in_megabytes(student: Student, case: AnswerCase) -> None:
     _expect(case, got, megabytes, "megabytes", slips, NEAR_MEGABYTES)
 
 
-@check("slide", hint="Compare the slide with your `flash_1_traffic` for several tile_kv.")
-def the_slide_counts_so_many_turns(student: Student, case: AnswerCase) -> None:
-    """With n_turns turns, FlashAttention-1 moves what the slide says, without the first store."""
-    head, n_turns = _head_of(student), field_of(student, case, "n_turns")
-    if not 1 <= n_turns <= head.n_rows or n_turns != int(n_turns):
-        is_whole = n_turns == int(n_turns)
-        why = "There is no such number of turns." if is_whole else "A part of a turn is no turn."
-        raise Wrong("n_turns", expected="a whole number of turns", got=show(n_turns), why=why)
-    rows = int(n_turns)  # with tiles of one row
-    moved = sum(_ask_pair(case.right or student, "flash_1_traffic", rows, head.head_dim, 1))
-    _, twice = _ask_pair(case.right or student, "flash_1_traffic", rows, head.head_dim, rows)
-    if not is_near(moved - twice / 2, _of_the_slide(rows, head.head_dim), EXACT):
-        why = "The slide reads Q once; the algorithm reads it in every turn."
-        if rows == _turns(case.right or student, head):
-            why += " That is the number of turns for your head."
-        raise Wrong(f"with {rows:,} turns the algorithm does not move what the slide says", why=why)
-
-
-@check(
-    "slide",
-    hint="Take all moves of your head without the first store. Divide by the slide's number.",
-)
-def the_slide_is_too_small_by_a_factor(student: Student, case: AnswerCase) -> None:
-    """ratio is the numbers moved for your head divided by the slide's number, within 1 %."""
-    head, ratio = _head_of(student), field_of(student, case, "ratio")
-    right = _right(case.right or student, head)
-    slide = _of_the_slide(head.n_rows, head.head_dim)
-    moved = right.total - right.once
-    slips = {
-        slide / moved: "That is the slide divided by the algorithm. Turn it over.",
-        moved / slide - 1: "That is how much more. Give how many times as much.",
-        right.total / slide: "Leave out the first store of O, l and m.",
-        head.bytes_per_number * moved / slide: "Compare numbers with numbers.",
-        right.reads / slide: "The slide counts reads and writes; those are the reads.",
-        right.writes / slide: "The slide counts reads and writes; those are the writes.",
-        _turns(case.right or student, head): "That is the number of turns.",
-        100 * moved / slide: "That is in percent. Give how many times as much.",
-        moved - slide: "That is the difference. Divide one by the other.",
-        1.0: "The algorithm moves more than the slide says.",
-    }
-    _expect(case, ratio, moved / slide, "ratio", slips, NEAR_RATIO)
-
-
-def _turns(functions: Any, head: Head) -> int:
-    """One turn for each tile of K."""
-    return ceil(head.n_rows / max(1.0, _tiles(functions, head)[1]))
-
-
-def _of_the_slide(n_rows: int, head_dim: int) -> int:
-    return n_rows * (5 * head_dim + 4)
-
-
 def _expect_reads(student: Student, case: AnswerCase, reading: str) -> None:
     """The reads with the chip that this reading of the homework means."""
     got, functions = field_of(student, case, reading), case.right or student
@@ -250,4 +196,4 @@ def homework_with_65536_bytes(student: Student, case: AnswerCase) -> None:
     _expect_reads(student, case, "bytes_65536")
 
 
-OPEN_CASES = {name: [AnswerCase(name)] for name in ("my_head", "slide", "homework")}
+OPEN_CASES = {name: [AnswerCase(name)] for name in ("my_head", "homework")}

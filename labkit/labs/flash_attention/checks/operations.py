@@ -11,13 +11,7 @@ from math import isclose
 from labkit.bridge.student import Student
 from labkit.checks.compare import joined, number_in
 from labkit.checks.core import check
-from labkit.labs.flash_attention.checks.turns import (
-    EXACT,
-    SizeCase,
-    TurnsCase,
-    expect_count,
-    expect_rounded_up,
-)
+from labkit.labs.flash_attention.checks.turns import EXACT, SizeCase, expect_count
 
 Added = dict[str, int]  # to the right count, by what is said of the mistake
 
@@ -121,83 +115,6 @@ def each_score_costs_its_softmax(student: Student, case: OperationsCase) -> None
     expect_count(2 * one - twice, right, what, slips=slips, why=why)
 
 
-def turn_slips(n: int, d: int, turns: int) -> Added:
-    """What known mistakes with the turns add to the count of FlashAttention, by N, D and turns."""
-    return {
-        "Add the operations of merging: 4 D + 7 for each row of Q in each turn.": (
-            -turns * n * (4 * d + 7)
-        ),
-        "The merging is counted once. Count it in each turn.": -(turns - 1) * n * (4 * d + 7),
-        "The additions of weights times values are counted over all keys at once. In each turn, a "
-        "tile of n keys takes n - 1.": (turns - 1) * n * d,
-        "To add over a tile of n keys takes n - 1 additions, not n.": turns * n * d,
-        N_ADDITIONS: n * n + turns * n * d,
-    }
-
-
-def pair_slips(n: int, d: int, turns: int) -> Added:
-    """What known mistakes with each pair of a query and a key add to that count."""
-    return {"Add the product of weights and values.": -2 * n * n * d + turns * n * d}
-
-
-def _operations(student: Student, case: TurnsCase, tile: int) -> float:
-    return number_in(case.ask(student.flash_flops, tile), "the operations")
-
-
-def _slip_in_turns(case: TurnsCase, few: float, many: float, slips: Callable[..., Added]) -> str:
-    """The sentences for the counts with few turns and with many."""
-    sizes = [(case.n_rows, case.head_dim, case.turns(tile)) for tile in (case.wide, case.narrow)]
-    return slip_in_counts((few, many), case.right[1:], slips, sizes)
-
-
-_flash = partial(check, "flash_flops", gate=True)
-
-
-@_flash(hint="Count 2 D - 1 and the four of the softmax for each score, and 2 D for the output.")
-def pairs_cost_the_same_in_any_tiles(student: Student, case: TurnsCase) -> None:
-    """The operations for each pair of a query and a key do not depend on the tiles."""
-    few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
-    if _slip_in_turns(case, few, many, turn_slips):
-        return
-    _, right_few, right_many = case.right
-    right, scores = 2 * right_few - right_many, case.n_rows**2
-    slips = {
-        right + scores: TOO_MANY,
-        right - scores: "That is one operation too few for each score.",
-        right - 4 * scores: "Add the operations of the softmax.",
-    }
-    why = _slip_in_turns(case, few, many, pair_slips)
-    are_turns_right = isclose(many - few, right_many - right_few, rel_tol=EXACT)
-    slips = slips if are_turns_right else {}
-    what = "2 * flash_flops(N, D, tile) - flash_flops(N, D, tile // 2)"
-    expect_count(2 * few - many, right, what, slips=slips, why=why)
-
-
-@_flash(hint="Add 4 D + 7 operations for each row of Q in each turn.")
-def every_turn_merges_every_row(student: Student, case: TurnsCase) -> None:
-    """Each turn merges each row of Q once, and sums over the rows of its own tile of K."""
-    few, many = (_operations(student, case, tile) for tile in (case.wide, case.narrow))
-    if _slip_in_turns(case, few, many, pair_slips):
-        return
-    _, right_few, right_many = case.right
-    why = _slip_in_turns(case, few, many, turn_slips)
-    why = why or "Count the merging in every turn." * (few == many)
-    what = "flash_flops(N, D, tile // 2) - flash_flops(N, D, tile)"
-    expect_count(many - few, right_many - right_few, what, why=why)
-    what = "flash_flops(N, D, tile) - flash_flops(N, D, N)"
-    expect_count(few - _operations(student, case, case.n_rows), right_few - case.right[0], what)
-
-
-@_flash(hint="Round the number of tiles up: 10 rows in tiles of 4 are 3 tiles.")
-def a_tile_not_full_is_merged_too(student: Student, case: TurnsCase) -> None:
-    """A smaller last tile counts as one turn in the operations."""
-    expect_rounded_up(case, lambda tile: _operations(student, case, tile), "operations")
-
-
 OPEN_CASES = {
     "standard_flops": [OperationsCase(10, 3, 1570, 2740), OperationsCase(4, 16, 1024, 1984)],
-    "flash_flops": [
-        TurnsCase(60, 5, 20, 10, 11, (84120, 86760, 90720)),
-        TurnsCase(28, 8, 14, 7, 9, (28308, 29176, 30912)),
-    ],
 }

@@ -96,12 +96,13 @@ def _play(student: Student, case: StepCase) -> tuple[Tensor, Tensor, Tensor]:
     what = "the result should be the maximum, the total and the output"
     parts = list_in(got, what, "three tensors", 3)
     maximum, total, output = (
-        _real(part, right, name) for part, right, name in zip(parts, state, NAMES, strict=True)
+        real_part(part, right, name) for part, right, name in zip(parts, state, NAMES, strict=True)
     )
     return maximum, total, output
 
 
-def _real(got: Any, right: Tensor, name: str) -> Tensor:
+def real_part(got: Any, right: Tensor, name: str) -> Tensor:
+    """A part of a state in float64. Raises Wrong unless it is real and has the right shape."""
     part = tensor_in(got, f"the {name}")
     if part.is_complex():
         raise Wrong(f"the {name}", expected="real numbers", got=f"a tensor of {part.dtype}")
