@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Lab 8: seven papers
+# # Lab 8: papers
 #
 # After this lab you can
 #
@@ -40,11 +40,13 @@
 #   Partitioning](https://arxiv.org/abs/2307.08691)
 # * [FlashAttention-3: Fast and Accurate Attention with Asynchrony and
 #   Low-precision](https://arxiv.org/abs/2407.08608)
+# * two newer papers, which change from term to term: questions 10 and 12 name theirs.
 #
 # The questions come in English and in Traditional Chinese.
 #
 # 題目有英文與繁體中文兩種版本。本單元共 20 題，每題 0.5 分，連同閱讀約需 6 到 8 小時。每一題都註明
-# 要讀論文的哪一節，不必從頭讀到尾。名詞請查[詞彙表](../docs/glossary.md)。
+# 要讀論文的哪一節，不必從頭讀到尾。第 10 與 12 題是較新的論文，每學期會換。名詞請查
+# [詞彙表](../docs/glossary.md)。
 
 # %% given="setup"
 import math
@@ -133,16 +135,18 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # %% item="q09" points=0.5
 
 # %% [markdown]
-# ## All seven
+# ## A newer paper
+#
+# Lab 5 explains the words of serving, lab 6 those of drafts, and lab 7 those of kernels.
 
 # %% item="q10" points=0.25
 
 # %% item="q10_numbers" points=0.25
 
 # %% [markdown]
-# ## Speculative decoding in code and in numbers
+# ## Speculative decoding in code, and another newer paper
 #
-# Lab 6 has the code. The questions contain the measured numbers.
+# Lab 6 has the code.
 
 # %% item="q11" points=0.25
 
@@ -151,6 +155,11 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # %% item="q12" points=0.25
 
 # %% item="q12_numbers" points=0.25
+
+# %% [markdown]
+# ## Speculative decoding in numbers
+#
+# These are measured in lab 6. The questions contain the numbers.
 
 # %% item="q13" points=0.5
 
@@ -205,9 +214,9 @@ ask.summary()
 # %% [markdown]
 # ## What you have shown
 #
-# You have checked the central claims of seven papers against your own counts and our records. The
-# methods move fewer bytes, wait less, or guess with a cheap model. Each paper also shows that its
-# method keeps the result: the same values, or the same distribution.
+# You have checked the central claims of these papers against your own counts and our records. The
+# methods move fewer bytes, wait less, or guess with a cheap model. The seven older papers also show
+# that their method keeps the result: the same values, or the same distribution.
 #
 # **Read next**
 #

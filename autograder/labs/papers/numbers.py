@@ -1,7 +1,7 @@
 """The right numbers of lab 8 by formula, and those that known mistakes give.
 
-By item: `RIGHT[item](**parameters)` gives every field; `SLIPS[item][name](**parameters)` gives the
-fields that this mistake gets wrong.
+By the name of an item: `RIGHT[item](**parameters)` gives every field. The fields that a mistake
+gets wrong are given by `SLIPS[item][mistake](**parameters)`.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,6 +16,7 @@ from autograder.labs.papers.attention import (
     operations_of_first,
     operations_of_standard,
 )
+from autograder.labs.papers.newer import NEWER_RIGHT
 from labkit.labs.papers.parameters import ITEM_BYTES
 
 Fields = dict[str, float]
@@ -160,4 +161,5 @@ RIGHT: Mapping[str, Callable[..., Fields]] = {
     "q18": prefix,
     "q19": change,
     "q20": offloading,
+    **NEWER_RIGHT,
 }

@@ -6,6 +6,7 @@ from operator import mul
 from statistics import fmean
 
 from autograder.labs.papers.attention import moved_by_first, moved_by_second
+from autograder.labs.papers.newer import NEWER_SLIPS
 from autograder.labs.papers.numbers import (
     BLOCK_SIZE,
     Fields,
@@ -248,4 +249,5 @@ SLIPS: Mapping[str, Mapping[str, Slip]] = {
     "q18": _prefix(),
     "q19": _change(),
     "q20": _offloading(),
+    **NEWER_SLIPS,
 }
