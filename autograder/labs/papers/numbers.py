@@ -99,6 +99,16 @@ def offloading(offloaded_gb: float, link_gbs: float, n_sequences: int) -> Fields
     }
 
 
+def reproduction(gamma: int, alpha: float, cost: float, measured: float, **_: object) -> Fields:
+    """Source: arXiv:2211.17192, theorem 3.8, and the error against a cell of table 2."""
+    return off(tokens_per_step(alpha, gamma) / (gamma * cost + 1), measured)
+
+
+def off(predicted: float, measured: float) -> Fields:
+    """A prediction, and how many percent it is above what was measured."""
+    return {"predicted": predicted, "error_percent": 100 * (predicted / measured - 1)}
+
+
 def place(token: str) -> int:
     """Where a token stands in the tuples of item 11."""
     return "wxyz".index(token)
@@ -156,6 +166,7 @@ RIGHT: Mapping[str, Callable[..., Fields]] = {
     "q05": tree,
     "q08": both_orders,
     "q11": residual_entry,
+    "q13": reproduction,
     "q16": reads,
     "q17": speedup,
     "q18": prefix,

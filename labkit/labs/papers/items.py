@@ -21,7 +21,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from labkit.labs.papers.parameters import TABLES
-from labkit.labs.papers.words import OF_THE_SENTENCE, say
+from labkit.labs.papers.words import OF_THE_SENTENCE, PERCENT, say
 from labkit.models.facts import data_path
 from labkit.models.own_numbers import MAX_ID_CHARS, own_random, printable
 
@@ -45,7 +45,13 @@ ONE_OF = {
     "cycles": "cycle",
     "passes": "pass",
 }
-SHORT_UNITS = {"tokens per s": "tokens/s", "ratio": "x", "bytes": "b", "FLOP": "flops"}
+SHORT_UNITS = {
+    "tokens per s": "tokens/s",
+    "ratio": "x",
+    "bytes": "b",
+    "FLOP": "flops",
+    PERCENT: "%",
+}
 PLACES = re.compile(r"(?<!\d)(\d{1,2})[.):、]\s*(?=[a-z])", re.IGNORECASE)
 
 
@@ -235,7 +241,7 @@ def number_in(text: str, unit: str = "") -> int | float | None:
     80
     """
     plain = unicodedata.normalize("NFKC", text[:MAX_ANSWER_CHARS]).casefold()
-    plain = re.sub(rf"[\s_{UNSEEN}]", "", plain)
+    plain = re.sub(rf"[\s_{UNSEEN}]", "", plain).replace("\N{MINUS SIGN}", "-")
     for ending in (unit, ONE_OF.get(unit, ""), SHORT_UNITS.get(unit, "")):
         plain = plain.removesuffix(re.sub(r"\s", "", ending.casefold()))
     if re.fullmatch(r"[^/]+/[^/]+", plain):

@@ -42,6 +42,21 @@ TABLES: Mapping[str, Mapping[str, tuple]] = {
             ((0.25, 0.4, 0.05, 0.3), (0.15, 0.2, 0.4, 0.25), "x"),
         ),
     },
+    "q13": {  # arXiv:2211.17192, Tables 2 and 4, without the row that the notebook computes
+        "task temperature draft gamma alpha cost measured": (
+            ("WMT En-De", 0, "small", 7, 0.75, 0.02, 3.4),
+            ("WMT En-De", 0, "base", 7, 0.8, 0.04, 2.8),
+            ("WMT En-De", 0, "large", 7, 0.82, 0.11, 1.7),
+            ("WMT En-De", 1, "small", 7, 0.62, 0.02, 2.6),
+            ("WMT En-De", 1, "large", 3, 0.71, 0.11, 1.4),
+            ("CNN/DM", 0, "small", 5, 0.65, 0.02, 3.1),
+            ("CNN/DM", 0, "base", 5, 0.73, 0.04, 3.0),
+            ("CNN/DM", 0, "large", 3, 0.74, 0.11, 2.2),
+            ("CNN/DM", 1, "small", 5, 0.53, 0.02, 2.3),
+            ("CNN/DM", 1, "base", 3, 0.55, 0.04, 2.2),
+            ("CNN/DM", 1, "large", 3, 0.56, 0.11, 1.7),
+        ),
+    },
     "q16": {  # tiles that divide the length, so that slightly smaller ones are one more
         "length": (1536, 3072, 6144),
         "head_dim": (64, 128),

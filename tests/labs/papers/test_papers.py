@@ -65,8 +65,8 @@ def said(answer, **names):
 
 def test_there_are_twenty_items_and_most_of_them_ask_for_numbers():
     assert list(items()) == [f"q{n:02d}" for n in range(1, 21)]
-    assert len(WITH_NUMBERS) == 15
-    assert len(WITH_OWN) == 12
+    assert len(WITH_NUMBERS) == 16
+    assert len(WITH_OWN) == 13
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,8 @@ def test_a_wrong_choice_is_explained_in_the_students_letters():
      ("11 / 0", "probability", None), ("1/2/3", "probability", None), ("%" * 999, "ratio", None),
      ("1.5x", "ratio", 1.5), ("1,024 tokens", "tokens", 1024), ("1 token", "tokens", 1),
      ("12 tokens/s", "tokens per s", 12), ("12 tokens per s", "tokens per s", 12),
-     ("3e12 FLOPs", "FLOP", 3e12), ("2,048 B", "bytes", 2048), ("7 rows", "tokens", None)],
+     ("3e12 FLOPs", "FLOP", 3e12),
+     ("\N{MINUS SIGN}7.1 %", "percent", -7.1), ("-7.1", "percent", -7.1), ("2,048 B", "bytes", 2048), ("7 rows", "tokens", None)],
 )  # fmt: skip
 def test_a_number_may_have_its_unit_and_be_a_percentage_or_a_fraction(text, unit, expected):
     assert number_in(text, unit) == expected

@@ -81,7 +81,7 @@ def test_the_summary_has_a_line_for_every_answer():
     half = {"instead": 1, "tile_kv": 1, "reads": ...}
     names = ME | {"q02": "A C E", "q05": "A Z", "q16_numbers": half}
     lines = str(Asker(names).summary()).splitlines()
-    assert len(lines) == 35
+    assert len(lines) == 36
     assert lines[:2] == [
         "* `q01`: not answered yet.",
         "* `q02`: A C E, 3 of 3 letters; marked when you hand it in.",
