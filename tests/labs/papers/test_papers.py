@@ -305,7 +305,8 @@ def test_a_wrong_choice_is_explained_in_the_students_letters():
      ("1.5x", "ratio", 1.5), ("1,024 tokens", "tokens", 1024), ("1 token", "tokens", 1),
      ("12 tokens/s", "tokens per s", 12), ("12 tokens per s", "tokens per s", 12),
      ("3e12 FLOPs", "FLOP", 3e12),
-     ("\N{MINUS SIGN}7.1 %", "percent", -7.1), ("-7.1", "percent", -7.1), ("2,048 B", "bytes", 2048), ("7 rows", "tokens", None)],
+     ("\N{MINUS SIGN}7.1 %", "percent", -7.1), ("-7.1", "percent", -7.1),
+     ("2,048 B", "bytes", 2048), ("7 rows", "tokens", None)],
 )  # fmt: skip
 def test_a_number_may_have_its_unit_and_be_a_percentage_or_a_fraction(text, unit, expected):
     assert number_in(text, unit) == expected
