@@ -122,7 +122,7 @@ def test_the_speed_ups_of_the_models_item_follow_from_its_model():
     once = speedup_of_tiles(n, d, n, t4, moved=n * (5 * d + 4))["speedup"]
     assert options["each-once"].startswith(f"{once:.2f} times")
     n_tiles = {size: ceil(n / tile_holding(d, size)) for size in by_size}
-    assert n_tiles[16_384] / n_tiles[64_000] == pytest.approx(3.5, abs=0.1)
+    assert f"{n_tiles[16_384] / n_tiles[64_000]:.1f} times as many" in options["passes"]
 
 
 # The recorded numbers.
