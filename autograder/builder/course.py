@@ -7,7 +7,7 @@ from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook, to_bytes
 from autograder.builder.outline import outline_bytes, outline_path
 from autograder.builder.readme import documents
-from autograder.builder.source import Lab, read_labs
+from autograder.builder.source import Lab, read_labs, settings_files
 from autograder.files import write_whole
 from autograder.places import NOTEBOOKS
 
@@ -23,10 +23,13 @@ def student_notebooks(labs: Iterable[Lab]) -> dict[Path, bytes]:
 
 
 def committed_files() -> dict[Path, bytes]:
-    """Everything committed that the sources build: notebooks, outlines and tables in documents."""
+    """Everything committed that the sources build: notebooks, outlines and tables in documents.
+
+    Also what labs take from course.toml.
+    """
     labs = read_labs()
     outlines = {outline_path(lab): outline_bytes(lab) for lab in labs}
-    return student_notebooks(labs) | outlines | documents()
+    return settings_files() | student_notebooks(labs) | outlines | documents()
 
 
 def build_course(folder: Path) -> list[Path]:
@@ -34,6 +37,8 @@ def build_course(folder: Path) -> list[Path]:
 
     Returns: the paths.
     """
+    for path, content in settings_files().items():  # the notebooks are made from these
+        write_changed(path, content)
     files = committed_files()
     for path, content in files.items():  # the wheels below hold the outlines
         write_changed(path, content)

@@ -19,8 +19,9 @@ from autograder.builder.notebooks import (
     to_bytes,
 )
 from autograder.builder.pages import pages, with_links
-from autograder.builder.source import Lab, read_project
+from autograder.builder.source import Lab, read_project, settings_files
 from autograder.builder.wheel import Wheel, code_files, data_files, pack_wheel, packages_needed
+from autograder.errors import Refusal
 from autograder.files import zip_bytes
 from autograder.labs import part_of
 from autograder.signing import signature_of
@@ -116,7 +117,11 @@ def edition_of(lab: Lab, *, explained: bool = False) -> Edition:
     """The edition of a lab, from the sources.
 
     explained: with the reasons of the lab's key, if it has one, for the days after the deadline.
+    Raises: Refusal if course.toml has changed since the last `autograder build`.
     """
+    for path, content in settings_files().items():
+        if not path.exists() or path.read_bytes() != content:
+            raise Refusal(f"{path.name} is not what course.toml says: run `autograder build`")
     key = part_of(lab.topic, "key") if explained else None
     files = code_files(lab) | (key.explanations() if key else {})
     data = data_wheel()

@@ -89,7 +89,7 @@ class Course:
 
     address: where releases lie, "" if nowhere; key: see `autograder.signing`, "" if there is none;
     revisions: by lab, how often it was released anew;
-    own: labs that are not the kit's;
+    own: labs that are not the kit's; papers: by place, the questions of lab 8 that change;
     page: rows for students; counts_as: points of the final mark by lab; policy: as it stands there.
     """
 
@@ -98,6 +98,7 @@ class Course:
     key: str = ""
     revisions: Mapping[str, int] = field(default_factory=dict)
     own: Sequence[str] = ()
+    papers: Mapping[str, str] = field(default_factory=dict)
     page: Mapping[str, str] = field(default_factory=dict)
     counts_as: Mapping[str, float] = field(default_factory=dict)
     policy: Mapping[str, Any] = field(default_factory=dict)
@@ -110,6 +111,15 @@ class Course:
 def read_course() -> Course:
     """The course's settings."""
     return Course(**tomllib.loads(places.COURSE.read_text(encoding="utf-8")))
+
+
+def settings_files() -> dict[Path, bytes]:
+    """The files that labs make of course.toml, which their students' labkit reads."""
+    papers, files = read_course().papers, {}
+    for path in lab_sources():
+        if part := part_of(path.stem.partition("_")[2], "rotation"):
+            files |= part.settings_files(papers)
+    return files
 
 
 def raise_revisions(revisions: dict[str, int]) -> None:

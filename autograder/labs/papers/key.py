@@ -1,6 +1,7 @@
 """The keys of lab 8, which only the grader has: what is right, and why, option by option.
 
-A key stands in `autograder/labs/papers/keys` under the name of its item's file.
+A key stands in `autograder/labs/papers/keys` under the name of its item's file. Keys of items that
+rotate stand in `rotating` there.
 """
 
 import json
@@ -56,14 +57,14 @@ class Key:
     def numbers(self, student_id: str) -> Fields:
         """The right numbers of this student, by field."""
         found = {} if self.instead is None else {INSTEAD: self.instead}
-        if self.item.id in RIGHT:
-            found |= RIGHT[self.item.id](**parameters_for(self.item, student_id))
+        if self.item.name in RIGHT:
+            found |= RIGHT[self.item.name](**parameters_for(self.item, student_id))
         return found
 
     def wrong_numbers(self, student_id: str) -> dict[str, Fields]:
         """What known mistakes make of this student's numbers, by slip."""
         given = parameters_for(self.item, student_id)
-        slips = SLIPS.get(self.item.id, {})
+        slips = SLIPS.get(self.item.name, {})
         found = {name: slip(**given) for name, slip in slips.items()}
         if self.instead is not None:
             found[COPIED] = {INSTEAD: self.item.number_in_bold(self.right[0])}
@@ -92,15 +93,15 @@ def keys() -> dict[str, Key]:
 
 def explanations() -> dict[str, bytes]:
     """The files of the keys, under the names that they have in an edition with explanations."""
-    paths = sorted(FOLDER.glob("*.toml"))
+    paths = [path for item in items().values() for path in _paths_of(item, FOLDER)]
     return {f"labkit/data/{EXPLAINED}/{path.name}": path.read_bytes() for path in paths}
 
 
 def read_key(item: Item, folder: Path) -> Key:
     """The key of an item. Raises: ValueError naming the file, if it does not fit the item."""
-    found = sorted(folder.glob(f"{item.id}_*.toml"))
+    found = _paths_of(item, folder)
     if len(found) != 1:
-        raise ValueError(f"{item.id} has {len(found)} keys in {folder}, not one")
+        raise ValueError(f"{item.name} has {len(found)} keys in {folder}, not one")
     try:
         key = _read(item, tomllib.loads(found[0].read_text(encoding="utf-8")))
         _compare(key)
@@ -109,6 +110,10 @@ def read_key(item: Item, folder: Path) -> Key:
     except ValueError as error:
         raise ValueError(f"the key {found[0].name}: {error}") from None
     return key
+
+
+def _paths_of(item: Item, folder: Path) -> list[Path]:
+    return sorted(folder.rglob(f"{item.name}*.toml"))
 
 
 def _read(item: Item, content: dict) -> Key:
@@ -138,9 +143,9 @@ def _compare(key: Key) -> None:
     for language in LANGUAGES:
         if set(key.why[language]) != ids or not all(key.why[language].values()):
             raise ValueError(f"not a reason for each option in {language}")
-        if set(key.slips[language]) - {COPIED} != set(SLIPS.get(item.id, ())):
+        if set(key.slips[language]) - {COPIED} != set(SLIPS.get(item.name, ())):
             raise ValueError(f"the slips in {language} are not those of papers_slips")
-    if not item.has_formula == (item.id in RIGHT) == bool(key.how):
+    if not item.has_formula == (item.name in RIGHT) == bool(key.how):
         raise ValueError("numbers without a formula, or a formula without numbers")
     if item.numbers and set(key.numbers("")) != set(item.numbers.fields):
         raise ValueError("the formula does not give the item's fields")

@@ -1,7 +1,7 @@
 """The right numbers of lab 8 by formula, and those that known mistakes give.
 
-By item: `RIGHT[item](**parameters)` gives every field; `SLIPS[item][name](**parameters)` gives the
-fields that this mistake gets wrong.
+By the name of an item: `RIGHT[item](**parameters)` gives every field. The fields that a mistake
+gets wrong are given by `SLIPS[item][mistake](**parameters)`.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,6 +16,7 @@ from autograder.labs.papers.attention import (
     operations_of_first,
     operations_of_standard,
 )
+from autograder.labs.papers.newer import NEWER_RIGHT
 from labkit.labs.papers.parameters import ITEM_BYTES
 
 Fields = dict[str, float]
@@ -98,6 +99,16 @@ def offloading(offloaded_gb: float, link_gbs: float, n_sequences: int) -> Fields
     }
 
 
+def reproduction(gamma: int, alpha: float, cost: float, measured: float, **_: object) -> Fields:
+    """Source: arXiv:2211.17192, theorem 3.8, and the error against a cell of table 2."""
+    return off(tokens_per_step(alpha, gamma) / (gamma * cost + 1), measured)
+
+
+def off(predicted: float, measured: float) -> Fields:
+    """A prediction, and how many percent it is above what was measured."""
+    return {"predicted": predicted, "error_percent": 100 * (predicted / measured - 1)}
+
+
 def place(token: str) -> int:
     """Where a token stands in the tuples of item 11."""
     return "wxyz".index(token)
@@ -155,9 +166,11 @@ RIGHT: Mapping[str, Callable[..., Fields]] = {
     "q05": tree,
     "q08": both_orders,
     "q11": residual_entry,
+    "q13": reproduction,
     "q16": reads,
     "q17": speedup,
     "q18": prefix,
     "q19": change,
     "q20": offloading,
+    **NEWER_RIGHT,
 }

@@ -6,12 +6,14 @@ from operator import mul
 from statistics import fmean
 
 from autograder.labs.papers.attention import moved_by_first, moved_by_second
+from autograder.labs.papers.newer import NEWER_SLIPS
 from autograder.labs.papers.numbers import (
     BLOCK_SIZE,
     Fields,
     acceptance,
     both_orders,
     change,
+    off,
     offloading,
     operations,
     place,
@@ -20,6 +22,7 @@ from autograder.labs.papers.numbers import (
     rates,
     reads,
     reads_holding,
+    reproduction,
     residual_entry,
     speedup,
     speedup_of_tiles,
@@ -121,6 +124,27 @@ def _residual() -> dict[str, Slip]:
         "conditional": lambda target, draft, token: {
             "residual": gain(target, draft, token) / sum(map(min, target, draft))
         },
+    }
+
+
+def _reproduction() -> dict[str, Slip]:
+    def operations_not_time(gamma: int, alpha: float, cost: float, **rest: float) -> Fields:
+        return off(tokens_per_step(alpha, gamma) / (gamma * cost + gamma + 1), rest["measured"])
+
+    def no_bonus(gamma: int, alpha: float, cost: float, **rest: float) -> Fields:
+        tokens = tokens_per_step(alpha, gamma) - 1
+        return off(tokens / (gamma * cost + 1), rest["measured"])
+
+    def turned(**given: float) -> Fields:
+        predicted = reproduction(**given)["predicted"]
+        return {"error_percent": 100 * (given["measured"] / predicted - 1)}
+
+    return {
+        "operations": operations_not_time,
+        "no_bonus": no_bonus,
+        "free_drafts": lambda **given: reproduction(**given | {"cost": 0}),
+        "turned": turned,
+        "share": lambda **given: {"error_percent": reproduction(**given)["error_percent"] / 100},
     }
 
 
@@ -243,9 +267,11 @@ SLIPS: Mapping[str, Mapping[str, Slip]] = {
     "q05": _tree(),
     "q08": _orders(),
     "q11": _residual(),
+    "q13": _reproduction(),
     "q16": _reads(),
     "q17": _speedup(),
     "q18": _prefix(),
     "q19": _change(),
     "q20": _offloading(),
+    **NEWER_SLIPS,
 }

@@ -1,1 +1,1 @@
-"""Twenty questions on seven papers, in two languages, with numbers of each student's own."""
+"""Twenty questions on papers, in two languages, with numbers of each student's own."""

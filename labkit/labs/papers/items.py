@@ -1,12 +1,15 @@
-"""The items of lab 8: questions on seven papers, in two languages, with numbers of one's own.
+"""The items of lab 8: questions on papers, in two languages, with numbers of one's own.
 
-An item is a file in `data/papers`. Which letter an option has, and which numbers stand in a
-question, is drawn from the student's id. What is right is not here: the grader keeps it.
+An item is a file in `data/papers`. Two places take a file of `data/papers/rotating` each;
+`rotation.json` names them, and `autograder build` writes it from notebooks/course.toml. Which
+letter an option has, and which numbers stand in a question, is drawn from the student's id. What is
+right is not here: the grader keeps it.
 
 An audit is a choice of another kind. Each of its sentences has one number in bold. One sentence is
 false; its number is wrong. The answer is its letter, and the number that belongs there.
 """
 
+import json
 import re
 import tomllib
 import unicodedata
@@ -18,7 +21,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from labkit.labs.papers.parameters import TABLES
-from labkit.labs.papers.words import OF_THE_SENTENCE, say
+from labkit.labs.papers.words import OF_THE_SENTENCE, PERCENT, say
 from labkit.models.facts import data_path
 from labkit.models.own_numbers import MAX_ID_CHARS, own_random, printable
 
@@ -34,8 +37,21 @@ SEPARATORS = re.compile(
     rf"[{BETWEEN}{UNSEEN}]+|(?<![a-z])and(?![a-z])|和|與|及|选项?|選項?|答案|是|第|项|項|个|個",
     re.IGNORECASE,
 )
-ONE_OF = {"tokens": "token", "bytes": "byte", "rows": "row", "elements": "element"}
-SHORT_UNITS = {"tokens per s": "tokens/s", "ratio": "x", "bytes": "b", "FLOP": "flops"}
+ONE_OF = {
+    "tokens": "token",
+    "bytes": "byte",
+    "rows": "row",
+    "elements": "element",
+    "cycles": "cycle",
+    "passes": "pass",
+}
+SHORT_UNITS = {
+    "tokens per s": "tokens/s",
+    "ratio": "x",
+    "bytes": "b",
+    "FLOP": "flops",
+    PERCENT: "%",
+}
 PLACES = re.compile(r"(?<!\d)(\d{1,2})[.):、]\s*(?=[a-z])", re.IGNORECASE)
 
 
@@ -52,10 +68,12 @@ class Numbers:
 class Item:
     """One item. title, question, options: by language; options: texts by option id.
 
-    n_right: how many options are right, 0 if they are to be put in order.
+    id: its place, such as "q10"; name: what its key and values are called, such as "eagle_3", or
+    the id; n_right: how many options are right, 0 if they are to be put in order.
     """
 
     id: str
+    name: str
     title: Mapping[str, str]
     source: tuple[str, ...]
     kind: str
@@ -76,7 +94,7 @@ class Item:
         if self.kind == "audit":
             self._compare_numbers_in_bold()
         for text in self.numbers.text.values() if self.numbers else ():
-            if set(re.findall(r"\{(\w+)\}", text)) - names or names != set(_names_of(self.id)):
+            if set(re.findall(r"\{(\w+)\}", text)) - names or names != set(_names_of(self.name)):
                 raise ValueError(f"{self.id}: the parameters of its numbers do not fit")
 
     def _compare_numbers_in_bold(self) -> None:
@@ -108,17 +126,29 @@ class Item:
 @cache
 def items() -> dict[str, Item]:
     """All items by id, in order."""
-    found = [read_item(path) for path in sorted(data_path("papers").glob("q*.toml"))]
-    return {item.id: item for item in found}
+    folder = data_path("papers")
+    found = [read_item(path) for path in folder.glob("q*.toml")]
+    rotation = json.loads((folder / "rotation.json").read_text(encoding="utf-8"))
+    found += [rotating_item(name, place) for place, name in rotation.items()]
+    return {item.id: item for item in sorted(found, key=lambda item: item.id)}
 
 
-def read_item(path: Path) -> Item:
-    """The item in a file. Raises: ValueError naming the file, if it is not complete."""
+def rotating_item(name: str, place: str) -> Item:
+    """The item of this name in a place that changes. Raises: ValueError if it is not complete."""
+    return read_item(data_path(f"papers/rotating/{name}.toml"), place)
+
+
+def read_item(path: Path, place: str = "") -> Item:
+    """The item in a file, which has its own id unless it is put in a place.
+
+    Raises: ValueError naming the file, if it is not complete.
+    """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         is_audit = content["kind"] == "audit"
         return Item(
-            id=content["id"],
+            id=place or content["id"],
+            name=path.stem if place else content["id"],
             title=_of_both(content["title"]),
             source=tuple(content["source"]),
             kind=content["kind"],
@@ -144,7 +174,7 @@ def item_of(answer: str) -> Item:
 def explained(item: Item) -> dict | None:
     """The item's key, in an edition that is released after the deadline; None in any other."""
     try:
-        (path,) = data_path(EXPLAINED).glob(f"{item.id}_*.toml")
+        (path,) = data_path(EXPLAINED).glob(f"{item.name}*.toml")
     except (FileNotFoundError, ValueError):
         return None
     return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -161,7 +191,7 @@ def parameters_for(item: Item, student_id: str) -> dict[str, Any]:
     """This student's own values, by name; none if the item asks for no numbers."""
     rng = own_random(student_id, f"{item.id}:numbers")
     drawn: dict[str, Any] = {}
-    for names, rows in TABLES.get(item.id, {}).items():
+    for names, rows in TABLES.get(item.name, {}).items():
         row = rng.choice(rows)
         drawn.update(zip(names.split(), row, strict=True) if " " in names else {names: row})
     return drawn
@@ -211,7 +241,7 @@ def number_in(text: str, unit: str = "") -> int | float | None:
     80
     """
     plain = unicodedata.normalize("NFKC", text[:MAX_ANSWER_CHARS]).casefold()
-    plain = re.sub(rf"[\s_{UNSEEN}]", "", plain)
+    plain = re.sub(rf"[\s_{UNSEEN}]", "", plain).replace("\N{MINUS SIGN}", "-")
     for ending in (unit, ONE_OF.get(unit, ""), SHORT_UNITS.get(unit, "")):
         plain = plain.removesuffix(re.sub(r"\s", "", ending.casefold()))
     if re.fullmatch(r"[^/]+/[^/]+", plain):
@@ -228,8 +258,8 @@ def number_in(text: str, unit: str = "") -> int | float | None:
         return None
 
 
-def _names_of(item_id: str) -> list[str]:
-    return [name for names in TABLES.get(item_id, {}) for name in names.split()]
+def _names_of(item_name: str) -> list[str]:
+    return [name for names in TABLES.get(item_name, {}) for name in names.split()]
 
 
 def _numbers_of(content: Mapping | None, is_audit: bool) -> Numbers | None:

@@ -32,14 +32,17 @@ INLINE = (
 )
 
 
-def printed_page(student_id: str, questions: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """The page, which needs no network. questions: the language and Markdown paragraphs of each."""
+def printed_page(student_id: str, questions: Iterable[tuple[str, Sequence[str], str]]) -> str:
+    """The page, which needs no network.
+
+    questions: of each the language, paragraphs of Markdown, and HTML that follows, as a figure.
+    """
     sections = []
-    for language, paragraphs in questions:
+    for language, paragraphs, picture in questions:
         blocks = "\n\n".join(paragraphs).split("\n\n")
         lang = "zh-Hant" if language == "zh" else language
         body = "\n".join(map(_block, blocks))
-        sections.append(f'<section lang="{lang}">\n{body}\n</section>')
+        sections.append(f'<section lang="{lang}">\n{body}\n{picture}</section>')
     return PAGE.format(student_id=escape(student_id), questions="\n".join(sections))
 
 

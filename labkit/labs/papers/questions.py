@@ -29,15 +29,29 @@ ARXIV = re.compile(r"arXiv:(\d{4}\.\d{5})")
 
 @dataclass(frozen=True)
 class Page:
-    """Markdown that a cell shows."""
+    """Markdown that a cell shows, and below it the figure of the item of this name, if it has one.
+
+    The figure is drawn when a notebook shows the page: a grader that runs the cell needs none.
+    """
 
     text: str
+    item: str = ""
+    language: str = "en"
 
     def __str__(self) -> str:
         return self.text
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/markdown": self.text, "text/plain": self.text}
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        from labkit.labs.papers.figures import figure_of
+
+        display(self._repr_mimebundle_(), raw=True)
+        if figure := figure_of(self.item, self.language):
+            display(figure)
 
 
 class Asker:
@@ -61,7 +75,8 @@ class Asker:
         if not student_id:
             return Page(say("no id", language))
         question = AskedItem(item, name, student_id, language)
-        return Page("\n\n".join([*question.paragraphs(), *question.reasons(answer)]))
+        text = "\n\n".join([*question.paragraphs(), *question.reasons(answer)])
+        return Page(text, "" if question.is_numbers else item.name, language)
 
     def summary(self) -> Page:
         """How each answer was read, or why it cannot be read."""
@@ -70,16 +85,25 @@ class Asker:
 
     def printed(self, path: str = "questions.html") -> Page:
         """Write all questions in both languages into a file to print, and say where it is."""
+        from labkit.labs.papers.figures import figure_of
+        from labkit.measuring.plots import png_bytes
+
         student_id, language = self._who()
         if not student_id:
             return Page(say("no id", language))
-        questions = (
-            (each, AskedItem(item, name, student_id, each).paragraphs())
+        asked = (
+            AskedItem(item, name, student_id, each)
             for item in items().values()
             for name in item.answers
             for each in LANGUAGES
         )
-        text = printed_page(printable(student_id), questions)
+        shown: list[tuple[str, list[str], str]] = []
+        for each in asked:  # the figure stands once, below both languages
+            is_last = each.language == LANGUAGES[-1] and not each.is_numbers
+            figure = figure_of(each.item.name, each.language) if is_last else None
+            picture = figure.html(png_bytes(figure)) if figure else ""
+            shown.append((each.language, each.paragraphs(), picture))
+        text = printed_page(printable(student_id), shown)
         Path(path).write_text(text, encoding="utf-8")
         return Page(say("printed", language, path=path))
 

@@ -63,13 +63,19 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 
 OF_THE_SENTENCE = "as in the sentence"  # the unit of an audit's number
+PERCENT = "percent"  # the unit of a number that may be off by half a point
 UNITS_ZH = {
     OF_THE_SENTENCE: "與該句相同",
     "FLOP": "次浮點運算",
+    "GB/s": "每秒 GB",
+    "Gbit/s": "每秒 Gbit",
     "bytes": "位元組",
+    "cycles": "個週期",
     "elements": "個元素",
     "index": "索引",
     "ms": "毫秒",
+    "passes": "次 forward",
+    PERCENT: "百分比",
     "probability": "機率",
     "ratio": "倍數",
     "rows": "列",

@@ -10,15 +10,18 @@ import pytest
 
 from autograder.builder.source import find_lab
 from autograder.labs.papers.attention import moved_by_first, moved_by_standard
-from autograder.labs.papers.key import keys
 from autograder.labs.papers.numbers import acceptance, residual_entry, tokens_per_step
+from autograder.labs.papers.rotation import DEFAULT, rotating_names
 from labkit.labs.papers.checks.marks import OF_AUDITS
-from labkit.labs.papers.items import BOLD, INSTEAD, items, read_item
+from labkit.labs.papers.items import BOLD, INSTEAD, items, read_item, rotating_item
 from labkit.measuring.records import read_record
 from labkit.models.facts import data_path
+from tests.known.papers import every_item, every_key
+from tests.known.papers.newer import NEWER
 
 BLIND_AT_MOST = 0.15
 GAMMAS = (1, 2, 3, 5, 7, 10)
+EVERY = every_item()
 
 
 def of_record(name, experiment):
@@ -105,7 +108,7 @@ def slower():
         "bookkeeping": block_ms - check_ms - drafts_ms,
         "checking": check_ms - step_ms,
         "drafting": drafts_ms,
-        "saturated": 0.6 / (draft_ms / 1e3),
+        "saturated": 1e6 * 0.6 / 160_000,
         "break-even": block_ms / step_ms,
     }
 
@@ -167,14 +170,15 @@ def on_the_host():
 
 COMPUTED = {
     "q07": what_flash_saves,
-    "q10": in_general,
-    "q12": ratio,
     "q14": two_drafts,
     "q15": slower,
     "q16": reads,
     "q18": prefix,
     "q19": one_space,
     "q20": on_the_host,
+    "in_general": in_general,
+    "the_ratio": ratio,
+    **NEWER,
 }
 
 
@@ -188,12 +192,12 @@ def rounded_as(value, written):
 
 
 def test_every_audit_is_computed_here():
-    assert set(COMPUTED) == {item.id for item in items().values() if item.kind == "audit"}
+    assert set(COMPUTED) == {name for name, item in EVERY.items() if item.kind == "audit"}
 
 
-@pytest.mark.parametrize("item_id", COMPUTED)
-def test_one_sentence_is_false_and_its_number_is_the_keys(item_id):
-    item, key, computed = items()[item_id], keys()[item_id], COMPUTED[item_id]()
+@pytest.mark.parametrize("name", COMPUTED)
+def test_one_sentence_is_false_and_its_number_is_the_keys(name):
+    item, key, computed = EVERY[name], every_key()[name], COMPUTED[name]()
     assert set(computed) == set(item.options["en"])
     for option, value in computed.items():
         (written,) = BOLD.findall(item.options["en"][option])
@@ -205,10 +209,10 @@ def test_one_sentence_is_false_and_its_number_is_the_keys(item_id):
             assert rounded_as(value, written) == item.number_in_bold(option), option
 
 
-@pytest.mark.parametrize("item_id", COMPUTED)
-def test_no_number_that_is_shown_is_the_one_that_is_asked_for(item_id):
+@pytest.mark.parametrize("name", COMPUTED)
+def test_no_number_that_is_shown_is_the_one_that_is_asked_for(name):
     """A student has to compute it: it stands neither in the question nor in a sentence."""
-    item, right = items()[item_id], keys()[item_id].instead
+    item, right = EVERY[name], every_key()[name].instead
     sentences = [text for option, text in item.options["en"].items()]
     for text in sentences:
         assert not isclose(float(BOLD.findall(text)[0].replace(",", "")), right, rel_tol=OF_AUDITS)
@@ -237,19 +241,24 @@ def blind_share(item):
     return fmean(max(0, Fraction(2 * found - n_right, n_right)) for found in n_found)
 
 
-def test_blind_guessing_earns_at_most_fifteen_percent():
-    """Letters by chance; a number is never guessed, for it has hundreds of values."""
+@pytest.mark.parametrize("chosen", list(permutations(rotating_names(), 2)), ids="-".join)
+def test_blind_guessing_earns_at_most_fifteen_percent(chosen):
+    """In every term. Letters by chance; a number is never guessed: it has hundreds of values."""
     points = {cell.name: cell.points for cell in find_lab("papers").marked}
-    letters = sum(points[item.id] * blind_share(item) for item in items().values())
-    assert sum(points.values()) == 10
+    places = zip(DEFAULT, chosen, strict=True)
+    term = items() | {place: rotating_item(name, place) for place, name in places}
+    letters = sum(points[place] * blind_share(item) for place, item in term.items())
+    assert len(term) == 20 and sum(points.values()) == 10
+    assert all(points[f"{place}_numbers"] == 0.25 and term[place].numbers for place in DEFAULT)
     assert 0 < letters / 10 <= BLIND_AT_MOST
 
 
 def test_an_audit_earns_half_for_the_sentence_and_half_for_numbers():
     points = {cell.name: cell.points for cell in find_lab("papers").marked}
-    for item_id in COMPUTED:
-        assert points[item_id] == points[f"{item_id}_numbers"] == 0.25
-        assert INSTEAD in items()[item_id].numbers.fields
+    for name in COMPUTED:
+        place = EVERY[name].id
+        assert points[place] == points[f"{place}_numbers"] == 0.25
+        assert INSTEAD in EVERY[name].numbers.fields
 
 
 def test_the_instructions_have_at_most_120_words():

@@ -11,7 +11,7 @@ from statistics import fmean
 
 import pytest
 
-from autograder.labs.papers.key import FOLDER, keys
+from autograder.labs.papers.key import FOLDER
 from autograder.labs.papers.numbers import (
     rates,
     reads_holding,
@@ -22,6 +22,7 @@ from labkit.labs.papers.items import LANGUAGES, items
 from labkit.labs.papers.words import unit_in
 from labkit.measuring.records import read_record
 from labkit.models.facts import data_path
+from tests.known.papers import every_item, every_key
 
 FOUND = {  # of the homework's questions: option letters or step numbers in our ids, and the answer;
     # an option without a letter is our own
@@ -36,15 +37,16 @@ FOUND = {  # of the homework's questions: option letters or step numbers in our 
     "q11": ("A absolute B target-first D draft-first", "B"),
     "q13": ("A prompt-length B lookahead C agreement D seed", "BC"),
 }
+EVERY, KEYS = every_item(), every_key()
 OUR_OWN = {"q17"}  # asked of a formula: decided below by computing
-AUDITS = {item.id for item in items().values() if item.kind == "audit"}  # test_papers_audits
+AUDITS = {name for name, item in EVERY.items() if item.kind == "audit"}  # test_papers_audits
 WINDOWS = set((Path(__file__).parent / "original_windows.txt").read_text().split())
 N_UNITS = 12
 WIDE = re.compile(r"[\u4e00-\u9fff]")
 TABLE_ROW = r"^\| (simple|normal), (model|n-gram) \| (.+) \|$"
 
 
-@pytest.fixture(params=items().values(), ids=lambda item: item.id)
+@pytest.fixture(params=EVERY.values(), ids=lambda item: item.name)
 def item(request):
     return request.param
 
@@ -59,7 +61,7 @@ def texts_of(value: object) -> Iterator[str]:
 
 
 def files() -> list[Path]:
-    return [*sorted(data_path("papers").glob("*.toml")), *sorted(FOLDER.glob("*.toml"))]
+    return [*sorted(data_path("papers").rglob("*.toml")), *sorted(FOLDER.rglob("*.toml"))]
 
 
 def width(text: str) -> int:
@@ -82,8 +84,8 @@ def rows(name: str, experiment: str) -> dict:
 
 def test_there_are_twenty_items_and_a_key_for_each():
     assert list(items()) == [f"q{n:02d}" for n in range(1, 21)]
-    assert set(keys()) == set(items()) == set(FOUND) | OUR_OWN | AUDITS
-    assert len(files()) == 40
+    assert set(KEYS) == set(FOUND) | OUR_OWN | AUDITS
+    assert len(files()) == 2 * len(EVERY) == 52
 
 
 @pytest.mark.parametrize("item_id", FOUND)
@@ -91,7 +93,7 @@ def test_the_key_is_the_researched_one(item_id):
     words, answer = FOUND[item_id]
     by_letter = dict(zip(words.split()[::2], words.split()[1::2], strict=True))
     found = [by_letter[letter] for letter in answer]
-    right = list(keys()[item_id].right)
+    right = list(KEYS[item_id].right)
     assert right == found if items()[item_id].kind == "order" else set(right) == set(found)
     assert set(by_letter.values()) <= set(items()[item_id].options["en"])
 
@@ -107,7 +109,7 @@ def test_the_right_reads_are_those_that_the_homework_counts():
 
 
 def test_the_speed_ups_of_the_models_item_follow_from_its_model():
-    assert keys()["q17"].right == ("passes",)
+    assert KEYS["q17"].right == ("passes",)
     options, asked = items()["q17"].options["en"], items()["q17"].question["en"]
     n, d, t4 = 2048, 64, rates(8.1, 320, 4)
     by_size = {
@@ -120,7 +122,7 @@ def test_the_speed_ups_of_the_models_item_follow_from_its_model():
     once = speedup_of_tiles(n, d, n, t4, moved=n * (5 * d + 4))["speedup"]
     assert options["each-once"].startswith(f"{once:.2f} times")
     n_tiles = {size: ceil(n / tile_holding(d, size)) for size in by_size}
-    assert n_tiles[16_384] / n_tiles[64_000] == pytest.approx(3.5, abs=0.1)
+    assert f"{n_tiles[16_384] / n_tiles[64_000]:.1f} times as many" in options["passes"]
 
 
 # The recorded numbers.
@@ -208,8 +210,8 @@ def test_a_guess_may_earn_nothing(item):
 
 def test_no_item_says_what_another_asks():
     """What a student reads elsewhere: neither the correction's formula nor what is read again."""
-    texts = {item.id: " ".join([*item.options["en"].values(), *item.options["zh"].values()])
-             for item in items().values()}  # fmt: skip
+    texts = {item.name: " ".join([*item.options["en"].values(), *item.options["zh"].values()])
+             for item in EVERY.values()}  # fmt: skip
     for words in ("positive part", "正部", "p − q"):
         assert not [name for name, text in texts.items() if name != "q11" and words in text]
     for text in items()["q08"].numbers.text.values():
@@ -225,7 +227,7 @@ def test_what_holds_on_average_is_said_to():
 
 
 def test_both_languages_say_the_same_kinds_of_things(item):
-    key = keys()[item.id]
+    key = KEYS[item.name]
     for language in LANGUAGES:
         assert set(item.options[language]) == set(key.why[language])
     n_numbers = [re.findall(r"\d[\d,.]*\d|\d", item.question[language]) for language in LANGUAGES]
@@ -241,7 +243,7 @@ def test_both_languages_say_the_same_kinds_of_things(item):
 
 
 def test_english_is_english_and_chinese_is_traditional_chinese(item):
-    key = keys()[item.id]
+    key = KEYS[item.name]
     for language in LANGUAGES:
         numbers = [item.numbers.text[language]] if item.numbers else []
         numbers += [key.how[language]] if key.how else []
@@ -271,7 +273,7 @@ def test_the_tone_is_calm():
 def test_the_length_of_an_option_does_not_tell_whether_it_is_right(item):
     for language in LANGUAGES if item.kind != "order" else ():
         widths = {name: width(text) for name, text in item.options[language].items()}
-        right = fmean(widths.pop(name) for name in keys()[item.id].right)
+        right = fmean(widths.pop(name) for name in KEYS[item.name].right)
         assert 0.8 <= right / fmean(widths.values()) <= 1.25, language
 
 
@@ -285,5 +287,5 @@ def test_reasons_begin_by_saying_whether_an_option_is_right(item):
     if item.kind == "audit":
         first = {"en": ("False: ",), "zh": ("這句不對：",)}
     for language in LANGUAGES if item.kind != "order" else ():
-        for name, why in keys()[item.id].why[language].items():
-            assert why.startswith(first[language]) is (name in keys()[item.id].right), (name, why)
+        for name, why in KEYS[item.name].why[language].items():
+            assert why.startswith(first[language]) is (name in KEYS[item.name].right), (name, why)

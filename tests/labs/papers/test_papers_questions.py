@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from labkit.checks.notebook import Checker
+from labkit.labs.papers.figures import PLOTS
 from labkit.labs.papers.items import explained, items, number_in, options_for
 from labkit.labs.papers.questions import AskedItem, Asker
 
@@ -80,7 +81,7 @@ def test_the_summary_has_a_line_for_every_answer():
     half = {"instead": 1, "tile_kv": 1, "reads": ...}
     names = ME | {"q02": "A C E", "q05": "A Z", "q16_numbers": half}
     lines = str(Asker(names).summary()).splitlines()
-    assert len(lines) == 35
+    assert len(lines) == 36
     assert lines[:2] == [
         "* `q01`: not answered yet.",
         "* `q02`: A C E, 3 of 3 letters; marked when you hand it in.",
@@ -144,10 +145,28 @@ def test_the_printed_page_has_every_question_in_both_languages(tmp_path):
         for language in ("en", "zh"):
             assert item.title[language] in text
     assert "&lt;b&gt;1" in text and "<b>1" not in text
-    assert not re.search(r"\*\*|`|^\||<(img|script|link)\b", text, re.MULTILINE)
+    assert not re.search(
+        r"\*\*|`|^\||<(script|link)\b|https?:[^\"]*\.(png|css)", text, re.MULTILINE
+    )
+    n_figures = sum(item.name in PLOTS for item in items().values())
+    assert text.count("<img ") == text.count('src="data:image/png;base64,') == n_figures >= 10
     n_tables = sum("|---|" in item.question["en"] for item in items().values())
     assert text.count("<table>") == 2 * n_tables > 0
-    assert text.count("<pre>") == 2
+    n_code = sum("```" in item.question["en"] for item in items().values())
+    assert text.count("<pre>") == 2 * n_code
+
+
+def test_a_notebook_shows_the_figure_below_the_question_and_code_alone_draws_none(monkeypatch):
+    shown, drawn = [], []
+    monkeypatch.setattr("IPython.display.display", lambda each, **_: shown.append(each))
+    monkeypatch.setattr("labkit.labs.papers.figures.draw", lambda plot, _: drawn.append(plot))
+    page = Asker(ME)("q14", ...)
+    assert str(page) and drawn == []
+    page._ipython_display_()
+    assert shown == [page._repr_mimebundle_()] and drawn == [PLOTS["q14"]]
+    for name in ("q14_numbers", "q01"):
+        Asker(ME)(name, ...)._ipython_display_()
+    assert drawn == [PLOTS["q14"]]
 
 
 def test_without_an_id_no_page_is_written(tmp_path):

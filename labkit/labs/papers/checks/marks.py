@@ -17,11 +17,12 @@ from labkit.checks.compare import show
 from labkit.checks.core import OnlyRead, Unfinished, Wrong
 from labkit.labs.papers.answers import UnreadableAnswer, is_blank, letters_of, number_of, numbers_of
 from labkit.labs.papers.items import INSTEAD, Item, id_in, item_of, options_for
-from labkit.labs.papers.words import in_general, language_of, say
+from labkit.labs.papers.words import PERCENT, in_general, language_of, say
 
 RELATIVE, RELATIVE_OF_SLIPS = 5e-3, 2e-3
 OF_AUDITS = 2e-2  # relative: the sentences round to two or three digits
 OF_COUNTS = 1e-12  # relative: a count may have been computed in floats
+OF_PERCENT = 0.5  # points: a difference of numbers that were rounded
 Play = Callable[[Student, "ItemCase"], None]
 
 
@@ -101,7 +102,8 @@ def has_in_a_row(place: int) -> Play:
 def has_number(field: str) -> Play:
     """Marks one number: counts but for a float's rounding, all others within half a percent.
 
-    That of an audit may be wrong by two percent, as what it is computed from is rounded.
+    That of an audit may be wrong by two percent, as what it is computed from is rounded, and a
+    percentage by half a point.
     """
     tolerance = OF_AUDITS if field == INSTEAD else RELATIVE
 
@@ -112,6 +114,8 @@ def has_number(field: str) -> Play:
         student_id, language = who(student)
         right = case.key.numbers(student_id)[field]
         if is_near(got, right, OF_COUNTS if isinstance(right, int) else tolerance):
+            return
+        if case.item.numbers.fields[field] == PERCENT and abs(got - right) <= OF_PERCENT:
             return
         slip = _slip(case, student_id, field, got)
         way = case.key.way(field, language)
