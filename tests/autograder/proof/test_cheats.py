@@ -57,7 +57,7 @@ KINDS = {
     "patched encoding of values": ["x10"],
     "a lookup of public cases": ["x55"],
     "detecting the grader": ["x54"],
-    "several guesses for one answer": ["x56", "x64", "x65", "x66", "x67", "x95"],
+    "several guesses for one answer": ["x56", "x64", "x65", "x66", "x67", "x95", "x96"],
     "later cells that change answers": ["x58", "x59", "x77", "x78"],
     "stolen hidden cases and judges": ["x05", "x06", "x24", "x32", "x36", "x38", "x74"],
     "stolen keys": ["x41"],
