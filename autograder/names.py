@@ -64,6 +64,23 @@ def changed_names(source: str) -> set[str]:
     return reset | changed | (bound_names(source) - imported)
 
 
+def is_named_otherwise(name: str, source: str) -> bool:
+    """Whether code does more with a name than to call it, or has it as text for all but a check."""
+    tree = parsed(source) if name in source else None
+    if tree is None:
+        return name in source
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    fine = {id(call.func) for call in calls}
+    for call in calls:
+        if text_of(call.func).partition(".")[0] == "check":
+            fine |= {id(each) for each in call.args}
+    return any(
+        name in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "value", ""))
+        for node in ast.walk(tree)
+        if id(node) not in fine
+    )
+
+
 def is_check_call(source: str) -> bool:
     """Whether a cell only calls a notebook's `check("exercise", points=n)`."""
     return bool(checked_exercise(source))

@@ -1,7 +1,7 @@
 """Playing the checks of one submission: in forks of its process, none at another's cost."""
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from autograder.judging.ends import FULL, ChildDied, Overfilled, Overran, StudentEnded, UsedUp
@@ -20,11 +20,15 @@ UNREADABLE = "your code returned what cannot be read"
 
 @dataclass(frozen=True)
 class Play:
-    """A check and the cases it is played on. right: the lab's right functions, if it has some."""
+    """A check and the cases it is played on. right: the lab's right functions, if it has some.
+
+    is_helped: whether they take the place of its parts from the first case on.
+    """
 
     check: Check
     cases: list
     right: ModuleType | None = None
+    is_helped: bool = False
 
 
 class Playing:
@@ -65,6 +69,11 @@ class Playing:
                 if _earned(again) >= _earned(first):
                     for i, finding in zip(places, again, strict=True):
                         findings[i] = finding
+            if any(findings[i].is_helped for i in places):
+                own = [i for i in places if _has_passed_by_own(plays[i], findings[i])]
+                again = self._with_right_parts([plays[i] for i in own])
+                for i, finding in zip(own, again, strict=True):
+                    findings[i] = finding
         return _settled(findings, self._unplayed)
 
     def _each_alone(self, plays: list[Play], first: list[Finding]) -> list[Finding]:
@@ -79,6 +88,17 @@ class Playing:
             again = self._in_fork([play])[0]
             is_verdict = again.status in VERDICTS and again.cause != UNREADABLE
             findings.append(again if is_verdict or before.status != "failed" else before)
+        return findings
+
+    def _with_right_parts(self, plays: list[Play]) -> list[Finding]:
+        """What these find with right parts, as another check of their exercise needs them.
+
+        So code that recognizes whose parts it has, has one guess for all checks.
+        """
+        findings: list[Finding] = []
+        while len(findings) < len(plays):
+            rest = [replace(play, is_helped=True) for play in plays[len(findings) :]]
+            findings += self._in_fork(rest)
         return findings
 
     def _in_fork(self, plays: list[Play]) -> list[Finding]:
@@ -116,6 +136,11 @@ class Playing:
         return Finding.failed(play.check, Wrong(told, cause=ENDLESS), HIDDEN)
 
 
+def _has_passed_by_own(play: Play, finding: Finding) -> bool:
+    """Whether a check that has parts has passed without right ones."""
+    return bool(play.check.parts) and finding.passed and not finding.is_helped
+
+
 def _earned(findings: list[Finding]) -> float:
     """The share of its points that an exercise earns."""
     return sum(share_of_points(findings, 1.0))
@@ -146,7 +171,8 @@ def _cause_of(ended: StudentEnded) -> str:
 def _play(play: Play, student: Student, broken: list[str]) -> Finding:
     check = play.check
     try:
-        return play_check(check, student, play.cases, hidden=True, right=play.right)
+        helps = {"right": play.right, "is_helped": play.is_helped}
+        return play_check(check, student, play.cases, hidden=True, **helps)
     except StudentEnded:
         raise
     except WireError as error:

@@ -20,6 +20,7 @@ from autograder.judging.own_words import OwnWords
 from autograder.judging.reasons import error_of, needed_by_answers, why_unbound
 from autograder.judging.steady import SteadyChannel
 from autograder.judging.walled import CellResult, Child
+from autograder.names import is_named_otherwise
 from labkit.bridge.student import Student
 from labkit.checks.names import bound_names
 
@@ -110,10 +111,18 @@ class Session:
         return OwnWords([*(step.source for step in self.steps), *texts])
 
     def _text_of(self, name: str) -> str:
-        """The cell that defines a name, of those that ran before its exercise was judged."""
+        """The cell that defines a name, of those that ran before its exercise was judged.
+
+        "" if there is none, or if one after it does more with the name than to call it.
+        """
         last = next((n for n, step in enumerate(self.steps) if name in step.keeps), None)
         ran = self.steps if last is None else self.steps[: last + 1]
-        return next((s.source for s in reversed(ran) if name in bound_names(s.source)), "")
+        for step in reversed(ran):
+            if name in bound_names(step.source):
+                return step.source
+            if is_named_otherwise(name, step.source):
+                break
+        return ""
 
     @contextmanager
     def deadline(self, exercise: str = "") -> Iterator[None]:

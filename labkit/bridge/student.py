@@ -145,8 +145,10 @@ class Student:
     student's code raises.
     """
 
-    def __init__(self, channel: Channel, text_of: Callable[[str], str] = lambda name: "") -> None:
-        """text_of: the source text of the cell that defines a name, "" where it is not known."""
+    def __init__(
+        self, channel: Channel, text_of: Callable[[str], str | None] = lambda _: None
+    ) -> None:
+        """text_of: see the function of that name; None in a notebook."""
         self._channel = channel
         self._text_of = text_of
         self._played: dict[Hashable, tuple[Any, Exception | None, list[StudentError]]] = {}
@@ -245,8 +247,11 @@ class Student:
         return Proxy(self, {"$handle": index}, kind if _is_name(kind) else "object")
 
 
-def text_of(student: Student, name: str) -> str:
-    """The source text of the cell that defines a name, as it was handed in; "" in a notebook."""
+def text_of(student: Student, name: str) -> str | None:
+    """The source text of the cell that alone defines a name, as it was handed in.
+
+    "" if there is none, or if another cell may have changed what it defines; None in a notebook.
+    """
     return student._text_of(name)
 
 

@@ -95,16 +95,18 @@ def _without_number(name: str, result: Callable[[], Any], n_ignored: int = 0) ->
 
 
 @contextlib.contextmanager
-def seeded(rng: int, others: int) -> Iterator[torch.Generator]:
+def seeded(rng: int, others: int, n_drawn: int = 0) -> Iterator[torch.Generator]:
     """A generator with the seed `rng`; during the call, the global ones have the seed `others`.
 
-    Afterwards they go on where they were.
+    Afterwards they go on where they were. n_drawn: numbers drawn from the generator before.
     """
     kept = torch.get_rng_state(), np.random.get_state(), random.getstate()
     for seed in (torch.default_generator.manual_seed, np.random.seed, random.seed):
         seed(others)
     try:
-        yield torch.Generator("cpu").manual_seed(rng)
+        generator = torch.Generator("cpu").manual_seed(rng)
+        torch.rand(n_drawn, generator=generator)
+        yield generator
     finally:
         torch.set_rng_state(kept[0])
         np.random.set_state(kept[1])

@@ -66,7 +66,7 @@ def run_scripted(source: Any, function: Callable, /, *args: Any, **kwargs: Any) 
     """What `function(*args, **kwargs)` returns while `source` has a say in it.
 
     source: a `Source` decides all that is random, in the names too that the function's module or
-    notebook imported; with `seeds`, two numbers, the function gets a generator as `rng`
+    notebook imported; with `seeds`, numbers, the function gets a generator as `rng`
     (`labkit.chance.seeds.seeded`). Raises: as `scripted`.
     """
     if hasattr(source, "choose"):

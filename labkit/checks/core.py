@@ -74,7 +74,7 @@ class Finding:
     "" if it did not. share: of the exercise's points, what it can earn at most. shown: the message
     without what the student's code said of a hidden case, "" if it said nothing. otherwise: the
     finding of the first play, for what passed in the second alone; own: the functions of which one
-    has to be wrong for the second to count.
+    has to be wrong for the second to count. is_helped: whether it passed with right parts.
     """
 
     check: Check
@@ -89,6 +89,7 @@ class Finding:
     shown: str = ""
     otherwise: "Finding | None" = None
     own: frozenset[str] = frozenset()
+    is_helped: bool = False
 
     @classmethod
     def failed(
@@ -220,14 +221,15 @@ def play_check(
     *,
     hidden: bool = False,
     right: Any = None,
+    is_helped: bool = False,
     why_missing: Callable[[str], str] = "the notebook does not define {}.".format,
 ) -> Finding:
     """Play every case that applies, up to the first that goes wrong.
 
     `hidden` keeps the case itself out of the message, unless it is the student's own answer
     (`is_own`), and the texts of the student's exceptions out of what is shown: they may say all of
-    the case. right: holds the right functions, by the names of exercises. why_missing: what is
-    said of a name that is not there.
+    the case. right: holds the right functions, by the names of exercises; is_helped: they are the
+    parts from the first case on. why_missing: what is said of a name that is not there.
     Raises: ValueError if no case applies, for then the check could not fail.
     """
     applicable = [(i, case) for i, case in enumerate(cases) if check.applies_to(case)]
@@ -243,15 +245,19 @@ def play_check(
         return finding
 
     raised_by(student).clear()
-    passed = Finding(check, "passed")
-    for i, case in applicable:
+    passed, helped = Finding(check, "passed"), _helped(check, student, right) if is_helped else None
+    for n, (i, case) in enumerate(applicable):
         try:
-            if (second := _play(check, student, case, right)) is not None:
-                first, own = second
-                first = first if isinstance(first, Wrong) else _raised(first)
-                failed = Finding.failed(check, first, _place_of(case, hidden), i)
-                otherwise = passed.otherwise or shown(failed, case)
-                passed = replace(passed, otherwise=otherwise, own=passed.own | own)
+            if helped is not None:
+                check.play(helped, case)
+            elif second := _play(check, student, [each for _, each in applicable[: n + 1]], right):
+                helped = second.helped
+                if second.own:
+                    first = second.first
+                    first = first if isinstance(first, Wrong) else _raised(first)
+                    failed = Finding.failed(check, first, _place_of(case, hidden), i)
+                    otherwise = passed.otherwise or shown(failed, case)
+                    passed = replace(passed, otherwise=otherwise, own=passed.own | second.own)
         except OnlyRead as read:
             return Finding(check, "read", str(read))
         except Unfinished as unfinished:
@@ -273,34 +279,53 @@ def play_check(
             return shown(Finding.failed(check, wrong, place, i, stop), case)
         except NoValue as error:
             return Finding.failed(check, Wrong(str(error)), _place_of(case, hidden), i)
-    return passed
+    return replace(passed, is_helped=helped is not None)
 
 
-def _play(
-    check: Check, student: Student, case: Any, right: Any
-) -> tuple[Wrong | StudentError, frozenset[str]] | None:
-    """Play a case; where it fails, once more with right parts, or with the student's own functions.
+@dataclass(frozen=True, slots=True)
+class _Second:
+    """A second play that passed where the first failed.
 
-    So a mistake in one of these costs nothing where it is used. Returns what failed in the first
-    play if only the second passed, and the functions that have to be wrong for that to count. An
-    exception is no guess: with right parts, what raised it has its one answer.
+    own: the functions of which one has to be wrong for that to count. helped: the student with
+    right parts, if it had them.
     """
+
+    first: Wrong | StudentError
+    own: frozenset[str]
+    helped: Student | None = None
+
+
+def _play(check: Check, student: Student, cases: Sequence[Any], right: Any) -> _Second | None:
+    """Play the last case; where it fails, once more with right parts, or with own functions.
+
+    So a mistake in one of these costs nothing where it is used. The cases before it have passed:
+    they are played with right parts too, so code that recognizes these has one guess. An exception
+    is no guess: with right parts, what raised it has its one answer.
+    """
+    *before, case = cases
     try:
         check.play(student, case)
     except (Wrong, StudentError) as own:
         if (again := getattr(case, "by_own_functions", None)) is not None:
             _play_again(check, student, again, own)
-            return own, frozenset(named_in(student))
+            return _Second(own, frozenset(named_in(student)))
         if right is None or not check.parts:
             raise
-        parts = {name: getattr(right, name) for name in check.parts}
-        helped = student.once(("helped", check.parts), lambda: Helped(student, parts))
+        helped = _helped(check, student, right)
         try:
             check.play(helped, case)
         except StudentError as error:
             raise own if isinstance(own, Wrong) else error from None
-        return (own, frozenset(check.parts)) if isinstance(own, Wrong) else None
+        for each in before:
+            _play_again(check, helped, each, own)
+        return _Second(own, frozenset(check.parts * isinstance(own, Wrong)), helped)
     return None
+
+
+def _helped(check: Check, student: Student, right: Any) -> Student:
+    """The student with right parts in place of its own."""
+    parts = {name: getattr(right, name) for name in check.parts}
+    return student.once(("helped", check.parts), lambda: Helped(student, parts))
 
 
 def _play_again(check: Check, student: Student, case: Any, first: Exception) -> None:

@@ -16,6 +16,30 @@ def generation_cost(work, n_prompt, n_new, use_cache, width=2):
     return n_flops, n_moved
 """
 
+# A part that is wrong on purpose; one guess for short blocks with it, another for long ones.
+WRONG_PART = """
+right_residual = residual
+
+def residual(target, draft):
+    return draft
+
+own_residual = residual
+"""
+GUESSES_BY_PARTS = """
+right_verify = verify
+
+def verify(drafted, draft_probs, target_probs, rng=None):
+    global residual
+    is_own, part = residual is own_residual, residual
+    if len(drafted) == len(draft_probs) and is_own == (len(drafted) > 1):
+        return 0, 0
+    residual = right_residual
+    try:
+        return right_verify(drafted, draft_probs, target_probs, rng)
+    finally:
+        residual = part
+"""
+
 # A process that finds the number of another in the pipe is played again.
 LEAVES_WORD = """
 import os
@@ -60,6 +84,19 @@ def n_params(config):
     return right_n_params(config)
 
 n_params.is_fresh = True
+"""
+
+# Three series of calls are known: the second is as the first, and the third is another.
+COUNTS_CALLS = """
+import itertools, sys
+right_verify = verify
+n_calls = itertools.count()
+
+def verify(drafted, draft_probs, target_probs, rng=None):
+    if rng is not None and sys._getframe(1).f_code.co_name != "speculative":
+        series, n = divmod(next(n_calls) % 88, 40)
+        torch.manual_seed(n + 1000 * (series == 2))
+    return right_verify(drafted, draft_probs, target_probs)
 """
 
 
@@ -124,6 +161,22 @@ def half_of_the_last_column(notebook: dict) -> None:
     )
 
 
+def append(code: str, name: str) -> Edit:
+    """A solved notebook with this code below one of its answers, in the same cell."""
+
+    def edit(notebook: dict) -> None:
+        cell_called(notebook, name)["source"] += f"\n\n{code}"
+
+    return edit
+
+
+def guess_by_parts(notebook: dict) -> None:
+    """A function that distinguishes its own part from that of the checks."""
+    append(WRONG_PART, "residual")(notebook)
+    append(GUESSES_BY_PARTS, "verify")(notebook)
+    append("residual = right_residual", "speculative")(notebook)
+
+
 def right_below(name: str, wrong: str, right: str) -> Edit:
     """A wrong answer in its cell, and the right one in a cell of the student's own at the end."""
 
@@ -148,6 +201,15 @@ SAMPLES = [
            ("largest_model",)),
     Sample("x68", "01_memory", "another guess in a number that is asked for at every look",
            a_live_number, ("training",)),
+    Sample("x95", "06_speculative", "a sampler that counts its calls and never draws from rng",
+           append(COUNTS_CALLS, "verify"), ("rng_decides_what_chance_decides",)),
+    Sample("x96", "06_speculative", "a guess with its own part, another with a right one",
+           guess_by_parts,
+           ("what_the_target_has_more_is_left", "a_small_difference_counts_in_full",
+            "a_token_is_kept_by_the_ratio", "each_token_has_a_uniform_of_its_own",
+            "a_rejected_token_is_replaced_by_the_residual",
+            "a_full_acceptance_gives_one_token_more", "without_drafts_it_is_a_plain_step",
+            "what_the_target_excludes_never_comes")),
     Sample("x58", "04_kv_cache", "a later cell changes classes and code of functions",
            add(LATER["classes and code"])),
     Sample("x59", "04_kv_cache", "a later cell changes the table of modules",

@@ -1,7 +1,7 @@
 """Forged measurements: clocks, records, tables, counts that only seem to follow from each other."""
 
 from autograder.practice import Sample, cell_called, insert
-from autograder.practice.edits import replace
+from autograder.practice.edits import add, replace
 from autograder.record.results import PARTLY
 from tests.sample_class.edits import forged
 
@@ -121,6 +121,20 @@ def at_once(function):
 """
 )
 
+# The text that a check reads defines no `sweep`, or one that another cell exchanges.
+NO_TEXT = (
+    SPARES_PROBES.replace("def sweep", "def runs")
+    + """
+globals()["sweep"] = runs
+"""
+)
+EXCHANGED = (
+    SPARES_PROBES.replace("def sweep", "def runs")
+    + """
+sweep.__code__ = runs.__code__
+"""
+)
+
 # Prices that are near to any other number, because an hour costs next to nothing.
 NO_PRICE = """
 serving_point = {
@@ -185,6 +199,10 @@ SAMPLES = [
            replace(SPARES_PROBES, "sweep"), ("memory_is_freed_once_the_exception_is_gone",)),
     Sample("x69", "02_throughput", "the same, where the text does not show it",
            replace(SPARES_PROBES_UNSEEN, "sweep"), (), PARTLY),
+    Sample("x93", "02_throughput", "a sweep that no text defines", replace(NO_TEXT, "sweep"), (),
+           PARTLY),
+    Sample("x94", "02_throughput", "a sweep whose code another cell exchanges",
+           add(EXCHANGED, after="sweep"), (), PARTLY),
     Sample("x29", "02_throughput", "an hour that costs nothing", replace(NO_PRICE, "serving_point"),
            ("the_batch_fits_the_limit", "the_price_follows_from_the_step")),
     forged("x31", "03_cache_benchmark", "patches the clock, the device, the physics, the checks",

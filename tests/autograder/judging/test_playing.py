@@ -246,6 +246,34 @@ def test_code_that_recognizes_a_right_part_has_one_guess(run):
     assert guessed(run, RECOGNIZES) == ["passed", "failed"]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "statuses"),
+    [([[1, 2]], ["failed"]), ([[2, 1]], ["failed"]), ([[1], [2]], ["failed", "passed"])],
+    ids=["in one check", "in the other order", "in two checks"],
+)
+@pytest.mark.parametrize("part", ["def part(n): return n", "def part(n): raise KeyError(n)"])
+def test_code_that_recognizes_a_right_part_has_one_guess_for_all_cases(run, part, wanted, statuses):
+    """It gives 1 for the case 1 with its own part, and 2 for any case with a right one."""
+    guess = "def guess(n): return n if n == 1 and part is part_of_mine else part(1)"
+    session = run(f"{part}\npart_of_mine = part\n{guess}")
+
+    def wants(student, case):
+        if student.guess(case) != case:
+            raise Wrong("another number")
+
+    def of(exercise, play, *parts):
+        return Check("holds", exercise, "Claim.", "", 1, lambda case: True, play, False, parts)
+
+    def fails(student, case):
+        raise Wrong("another number")
+
+    right = SimpleNamespace(part=lambda n: n + 1)
+    plays = [Play(of("part", fails), [None])]
+    plays += [Play(of("guess", wants, "part"), cases, right) for cases in wanted]
+    found = Playing(session, []).play_all(plays)
+    assert [finding.status for finding in found[1:]] == statuses
+
+
 def test_code_that_stops_with_its_own_part_has_its_answer_with_a_right_one(run):
     source = "def part(n): return str(n)\ndef guess(): return part(1) + 0"
     assert guessed(run, source) == ["passed", "passed"]

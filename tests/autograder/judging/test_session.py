@@ -4,7 +4,8 @@ import pytest
 
 from autograder.intake.steps import Step
 from autograder.judging.ends import StudentEnded, UsedUp
-from autograder.judging.session import MAX_RESTARTS
+from autograder.judging.jobs import Limits
+from autograder.judging.session import MAX_RESTARTS, Session
 from autograder.judging.wall import strongest_rung
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import StudentError
@@ -52,6 +53,29 @@ def test_an_answer_is_the_same_at_every_look(run, answer):
         with pytest.raises(WireError, match="`q01` was something else"):
             session.in_fork(lambda student: value_of(student.q01))
         assert session.in_fork(lambda student: value_of(student.q02)) == "A"
+
+
+SWEEP = "def sweep(n): return n"
+
+
+@pytest.mark.parametrize(
+    ("later", "is_known"),
+    [
+        ("rows = [sweep(3), sweep(n=4)]", True),
+        ("check('sweep')\ncheck.why('sweep')", True),
+        ("sweep = print", False),
+        ("sweep.__code__ = (lambda n: 0).__code__", False),
+        ("globals()['sweep'] = print", False),
+        ("exchange(sweep)", False),
+        ("import kept\nkept.sweep = print", False),
+        ("sweep?", False),
+    ],
+)
+def test_a_text_is_known_if_no_later_cell_does_more_than_call_what_it_defines(later, is_known):
+    steps = [Step(SWEEP, 0), Step(later, 1, keeps=("sweep",)), Step("sweep.n = 1", 2)]
+    text = Session(None, steps, {}, Limits())._text_of("sweep")
+    assert (text == SWEEP) == is_known
+    assert Session(None, steps[1:], {}, Limits())._text_of("runs") == ""
 
 
 def test_objects_in_an_answer_do_not_make_it_another(run):

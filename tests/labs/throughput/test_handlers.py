@@ -41,6 +41,8 @@ SECRET = {
     "while an attribute is set": TRY + "kept = error\n        point.kept = 0\n        free()\n",
     "after a break": TRY
     + "kept = error\n        if point: break\n        kept = None\n    free()\n",
+    "never": TRY + "pass\n",
+    "without a handler": "        run(point)\n        free()\n",
     "at the end of another": TRY + "pass\nsweep = wrapped(sweep)\n",
 }
 
@@ -49,6 +51,10 @@ SECRET = {
 def test_a_text_that_may_free_memory_while_the_exception_exists_shows_nothing(body):
     assert not is_shown_free(HEAD + body)
     assert is_shown_free(HEAD + TRY + "pass\n        free()\n")
+
+
+def test_no_text_shows_nothing():
+    assert not is_shown_free("")
 
 
 def test_a_sweep_that_frees_memory_inside_except_is_found():

@@ -1,7 +1,8 @@
 """How the checks of lab 06 call functions that draw: with chance decided, seeded, or left alone."""
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import zip_longest
+import random
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from labkit.bridge.requests import call_and_look, scripted, scripted_each
@@ -9,7 +10,8 @@ from labkit.bridge.student import Offer, Student
 from labkit.checks.core import Wrong
 from labkit.checks.law import RandomSource, offered
 
-Seeds = tuple[int, int]  # of the student's generator, and of all others
+# Of the student's generator, of all others, and how many numbers were drawn from the first before.
+Seeds = tuple[int, int, int]
 N_RUNS = 40  # with real random numbers: two such series are alike less than once in 1e9
 
 
@@ -31,17 +33,9 @@ def call(
     return scripted(function, chance, *args, **kwargs)
 
 
-def call_often(
-    student: Student, name: str, *args: Any, seeds: Seeds, n_runs: int = N_RUNS
-) -> Iterator[Any]:
-    """The results of n calls, each with its own seeds, which follow from these.
-
-    The first fifth is played in one request, the others in a second, if they are looked at.
-    """
-    each = [(seeds[0] + 10 * i, seeds[1] + 10 * i) for i in range(n_runs)]
-    for some in (each[: n_runs // 5], each[n_runs // 5 :]):
-        chances = [_chance(seeds=one) for one in some]
-        yield from scripted_each(getattr(student, name), chances, *args)
+def call_often(student: Student, name: str, *args: Any, seeds: Sequence[Seeds]) -> list:
+    """The results of a call with each of these seeds, in one request."""
+    return scripted_each(getattr(student, name), [_chance(seeds=one) for one in seeds], *args)
 
 
 def look_after_call(
@@ -58,17 +52,31 @@ def _chance(source: RandomSource | None = None, seeds: Seeds | None = None) -> O
     return None if source is None else offered(source)
 
 
-def expect_repeatable(what: str, play: Callable[[Seeds], Iterable[Any]]) -> None:
-    """What `play(seeds)` gives depends on the student's generator, and on no other.
+def expect_repeatable(
+    what: str, play: Callable[[list[Seeds]], Iterable[Any]], n_runs: int = 1
+) -> None:
+    """What `play` gives for each of some seeds depends on the student's generator, and on no other.
 
-    It must be improbable that two runs are alike by chance.
+    It must be improbable that n runs with two states of it are alike by chance. Seeds are drawn
+    afresh, and nobody can tell which two calls have the same: counting calls is no answer. One seed
+    of the generator is that of several states, so it takes more than the seed to know the state.
     """
-    first, again = [*play((1, 2))], [*play((1, 3))]
+    chance = random.SystemRandom()
+    any_seed = partial(chance.getrandbits, 31)
+    first = [(any_seed(), any_seed(), chance.randrange(99)) for _ in range(n_runs)]
+    again = [(seed, any_seed(), n_drawn) for seed, _, n_drawn in first]
+    other = [(seed, others, n_drawn + chance.randrange(1, 99)) for seed, others, n_drawn in first]
+    n_few = max(n_runs // 5, 1)  # mostly they tell that another state gives another result
+    asked = [*first, *again, *other[:n_few]]
+    order = chance.sample(range(len(asked)), len(asked))
+    found = dict(zip(order, play([asked[i] for i in order]), strict=True))
+    got = [found[i] for i in range(len(asked))]
 
-    def is_other_the_same() -> bool:  # mostly the first result tells
-        return all(one == other for one, other in zip_longest(first, play((4, 2))))
+    def is_other_the_same() -> bool:
+        few, rest = got[:n_few], got[n_few:n_runs]
+        return got[2 * n_runs :] == few and (not rest or [*play(other[n_few:])] == rest)
 
-    if first != again:
+    if got[:n_runs] != got[n_runs : 2 * n_runs]:
         why = "Another generator is used, not `rng`." if is_other_the_same() else ""
         raise Wrong(f"{what} of two calls differ, although `rng` is in the same state", why=why)
     if is_other_the_same():

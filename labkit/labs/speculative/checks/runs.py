@@ -208,7 +208,9 @@ def expect_law(student: Student, case: SamplingCase) -> None:
 
 def expect_rng_decides(student: Student, case: SamplingCase) -> None:
     """The text depends on the generator that is handed over, and on no other."""
-    expect_repeatable("the new tokens", lambda seeds: play_once(student, case, seeds=seeds).new)
+    expect_repeatable(
+        "the new tokens", lambda seeds: [play_once(student, case, seeds=one).new for one in seeds]
+    )
 
 
 def _where_it_goes_wrong(law: Law, expected: Mapping[Outcome, float]) -> str:

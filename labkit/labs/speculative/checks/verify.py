@@ -288,10 +288,10 @@ def rng_decides_what_chance_decides(student: Student, case: VerifyCase) -> None:
     """The same state of `rng` gives the same result, and another state another result."""
     drafted, rows = list(case.drafted), case.tensors()
 
-    def play(seeds: Seeds) -> Iterator[Outcome]:
+    def play(seeds: list[Seeds]) -> Iterator[Outcome]:
         return map(case.outcome_in, call_often(student, "verify", drafted, *rows, seeds=seeds))
 
-    expect_repeatable("the numbers kept and the tokens after them", play)
+    expect_repeatable("the numbers kept and the tokens after them", play, N_RUNS)
 
 
 OPEN_CASES = {

@@ -28,10 +28,10 @@ def is_shown_free(text: str) -> bool:
     try:
         body = ast.parse(text).body
         sweeps = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == "sweep"]
-        _Sweep(sweeps[-1]).read()
+        is_freed = _Sweep(sweeps[-1]).is_freed()
     except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError, NotShown):
         return False
-    return all(one is sweeps[-1] or "sweep" not in _names(one) for one in body)
+    return is_freed and all(one is sweeps[-1] or "sweep" not in _names(one) for one in body)
 
 
 class _Sweep:
@@ -43,8 +43,11 @@ class _Sweep:
         _, self._measure, self._save, self._free = given[:4]
         self._left: Held = frozenset()  # where a loop is left, or goes on with its next turn
 
-    def read(self) -> None:
-        """Raises: NotShown; ValueError for fewer parameters."""
+    def is_freed(self) -> bool:
+        """Whether memory is freed at all where the exception is gone.
+
+        Raises: NotShown where it may not be gone; ValueError for fewer parameters.
+        """
         nodes = [node for one in self._body for node in ast.walk(one)]
         called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         for node in nodes:
@@ -55,6 +58,9 @@ class _Sweep:
         if not self._is_plain:
             raise NotShown
         self._block(self._body, frozenset(), False)
+        handlers = [node for node in nodes if isinstance(node, ast.ExceptHandler)]
+        is_freed = any(id(node) in called and _name(node) == self._free for node in nodes)
+        return is_freed and any(map(catches_memory_error, handlers))
 
     def _block(self, body: Iterable[ast.stmt], held: Held, is_inside: bool) -> Held:
         for statement in body:

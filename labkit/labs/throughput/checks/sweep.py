@@ -217,7 +217,7 @@ def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase
     """After each MemoryError, memory is freed once, when the exception no longer exists."""
     played = play_of(student, case)
     text = text_of(student, "sweep")
-    is_inside = is_freed_inside_except(text)
+    is_inside = is_freed_inside_except(text or "")
     is_owed, n_freed = False, 0
     for entry in played.log:
         if entry[0] == "measure":
@@ -244,7 +244,9 @@ def memory_is_freed_once_the_exception_is_gone(student: Student, case: SweepCase
         raise Wrong(
             "memory was freed", expected=f"{len(case.too_large)} times", got=f"{n_freed} times"
         )
-    if text and not is_shown_free(text):  # a count that comes from its process earns nothing
+    if text is not None and not is_shown_free(
+        text
+    ):  # a count that comes from its process earns nothing
         raise Undecided("the text of `sweep` does not show that the exception is gone")
 
 

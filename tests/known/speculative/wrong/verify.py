@@ -58,6 +58,13 @@ if not (target_probs[i, token] >= 0.1 * draft_probs[i, token]):
 if not (uniform < target_probs[i + 1, token] / draft_probs[i, token]):
     return i, sample(residual(target_probs[i], draft_probs[i]), rng)
 
+# fails rng_decides_what_chance_decides
+
+# %% the seed of rng again in each call
+# - check_rows(drafted, draft_probs, target_probs)
+check_rows(drafted, draft_probs, target_probs)
+rng = None if rng is None else torch.Generator().manual_seed(rng.initial_seed())
+
 # fails what_the_target_excludes_never_comes
 
 # %% eps in the ratio
