@@ -18,7 +18,8 @@ LATER = (
     "launches",
     "decode_by_batch",
     "pass_by_length",
-)  # of later cells in labs 2 and 6
+    "decode_split",
+)  # of later cells in labs 2, 6 and 7
 SHOWN = (("02", "nothing"), ("03", "two of three"), ("07", "in the middle"))
 
 
