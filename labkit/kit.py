@@ -22,7 +22,7 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.measuring.device": "memory_errors_alive",
         "labkit.measuring.machine": "device_for ready use_one_thread",
         "labkit.measuring.physics": "refusals",
-        "labkit.measuring.profiles": "PAIRS profile short",
+        "labkit.measuring.profiles": "PAIRS brief profile short",
         "labkit.measuring.records": "Provenance Recorder recorded_results",
         "labkit.measuring.roofline": "ModelWork Roofline pass_floor",
         "labkit.measuring.tables": "Table",

@@ -182,6 +182,11 @@ def short(profile: MachineProfile) -> MachineProfile:
     )
 
 
+def brief(profile: MachineProfile) -> MachineProfile:
+    """The same with one run to warm up and three that are kept, where runs take seconds."""
+    return replace(profile, n_warmup=1, n_repeats=min(3, profile.n_repeats))
+
+
 def detect() -> MachineProfile:
     """The profile that fits this machine: cpu without CUDA, t4 below 30 GB, else gpu80.
 

@@ -195,7 +195,7 @@ RECORDS = kit.recorded_results("cache-*.jsonl")
 here = kit.profile()
 recorder = kit.Recorder("cache-here.jsonl", kit.Provenance.here(here, "lab 3"))
 kit.roofline(kit.Bench(here, recorder))
-longest, seconds = (128, 8) if here.device == "cuda" else (64, 2)
+longest, seconds = (128, 4) if here.device == "cuda" else (64, 2)
 limits = {"longest": longest, "seconds_per_curve": seconds, "longest_run_s": 15}
 for row in lab.experiments.cache_or_not(here, **limits, is_done=recorder.is_done):
     recorder.save(row)
@@ -485,7 +485,7 @@ speed_up = {
 
 # %% experiment="four_questions"
 mine = {"block_hashes": block_hashes, "prefix_cache": PrefixCache}
-turns = list(lab.experiments.multi_turn(here, **mine))
+turns = list(lab.experiments.multi_turn(kit.brief(here), **mine))
 plain, kept = (
     [row for row in turns if row.is_ok and row.use_cache == use_cache]
     for use_cache in (False, True)
@@ -518,7 +518,7 @@ lab.figures.prefill_by_round(turns)
 # it, then with a space after it. Which of the three runs finds the fewest tokens?
 
 # %% experiment="small_edits"
-edits = {row.setting: row for row in lab.experiments.invalidation(here, **mine)}
+edits = {row.setting: row for row in lab.experiments.invalidation(kit.brief(here), **mine)}
 for name in ("first", "same", "space before", "space after"):
     if not edits[name].is_ok:
         print(f"{name:<14}{edits[name].outcome}")
@@ -681,7 +681,7 @@ bill = {
 # salt. (vLLM got its salt for this reason: CVE-2025-46570.)
 
 # %% experiment="guessed_names"
-guesses = {row.setting: row for row in lab.experiments.leak(here, **mine)}
+guesses = {row.setting: row for row in lab.experiments.leak(kit.brief(here), **mine)}
 rows = []
 for name in ("Aldo", "Emma", "Nils", "Otto"):
     both = guesses[name], guesses[f"{name}, salted"]
