@@ -76,7 +76,7 @@ def head_weights(trained: dict[str, Tensor], target: Any, n_positions: int) -> W
         shape=shape,
         embedding=rms_norm(whole.embedding, None, shape.eps) @ of_tokens.t(),
         layers=(layer_of(trained, "layer", shape),),
-        of_states=laid_out(of_states),
+        of_states=laid_out(of_states.contiguous()),
     )
 
 
@@ -91,12 +91,19 @@ class HeadDraft:
     def __init__(self, head: Decoder, target: Any) -> None:
         """Start with an empty cache. feeds_s: seconds of each call; the first: the prompt.
 
-        Raises: ValueError for a target of another width or vocabulary, or whose cache has tokens.
+        One draft at a time may use a head. Raises: ValueError for a target of another width or
+        vocabulary, without states, or whose cache has tokens.
         """
+        if not hasattr(target, "keep_states"):
+            raise ValueError(
+                "a head needs a target that keeps its states, such as TransformersModel; "
+                f"{type(target).__name__} does not"
+            )
         target.keep_states()
         sizes = (target.vocab_size, target.states.shape[1])
         wanted = (head.shape.vocab_size, head.shape.d_model)
         if sizes != wanted:
+            target.states = None
             raise ValueError(
                 f"this head reads states of width {wanted[1]} and drafts {wanted[0]:,} tokens; "
                 f"the target has width {sizes[1]} and {sizes[0]:,} tokens"

@@ -14,7 +14,7 @@ from labkit.engine.decoder import Decoder
 from labkit.engine.draft_head import HeadDraft, head_weights, load_head
 from labkit.engine.weights import weights_of
 from labkit.labs.speculative.experiments import drafts
-from labkit.labs.speculative.models import TransformersModel
+from labkit.labs.speculative.models import TableModel, TransformersModel
 from labkit.labs.speculative.records import OWN, gains
 from labkit.labs.speculative.sampled import texts_of
 from labkit.labs.speculative.tables import drafts_table
@@ -131,6 +131,9 @@ def test_another_target_is_refused_in_a_sentence():
     small = TransformersModel(zoo.load("tiny-draft", device="cpu").model)
     with pytest.raises(ValueError, match=r"width 16 and drafts 3 tokens; .* width 64 and 4,096"):
         HeadDraft(toy_head(), small)
+    assert small.feed([1]).shape == (1, 4096) and small.states is None
+    with pytest.raises(ValueError, match=r"keeps its states, .* TableModel does not"):
+        HeadDraft(toy_head(), TableModel.random(3, torch.Generator().manual_seed(0)))
     busy = toy_target("engine")
     busy.feed([1])
     with pytest.raises(ValueError, match=r"holds 1 tokens of another text; call target\.rewind"):
