@@ -1,6 +1,6 @@
 """The figures of lab 6, drawn from records; predictions too, by a function of speedup.
 
-`sweep_figures` has those of sources, regimes and batches.
+`sweep_figures` has those of sources and regimes, `batches` the one of batches.
 """
 
 import math
@@ -10,6 +10,7 @@ from functools import partial
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from labkit.labs.speculative.batches import EXPERIMENT, by_batch
 from labkit.labs.speculative.records import (
     OWN,
     Gain,
@@ -20,7 +21,7 @@ from labkit.labs.speculative.records import (
     settings_of,
     step_s,
 )
-from labkit.labs.speculative.sweep_figures import acceptance_by_source, by_batch, regimes
+from labkit.labs.speculative.sweep_figures import acceptance_by_source, regimes
 from labkit.measuring.panels import SMALL, WIDTH, break_even, name_ends, panels, say, with_bars
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.profiles import PAIRS
@@ -169,7 +170,7 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
         "gains": (gains_by_gamma, "speculation"),
         "sources": (acceptance_by_source, "by_source"),
         "regimes": (regimes, "regimes"),
-        "batches": (by_batch, "batch_sweep"),
+        "batches": (by_batch, EXPERIMENT),
     }
     return {
         f"{record_name}-{name}": partial(draw, record)

@@ -1,7 +1,7 @@
-"""The figures of lab 6 from texts that were really written: by source, by regime, by batch."""
+"""The figures of lab 6 from texts that were really written: by source and by regime."""
 
-from labkit.labs.speculative.records import ALONE, Gain, Speedup, best, gains, token_s, words_of
-from labkit.measuring.panels import WIDTH, break_even, name_ends, panels, say, with_bars
+from labkit.labs.speculative.records import Gain, Speedup, best, gains, words_of
+from labkit.measuring.panels import WIDTH, break_even, name_ends, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.records import NothingMeasured, Record
 from labkit.measuring.tables import or_sentence
@@ -78,30 +78,4 @@ def regimes(record: Record, speedup: Speedup | None = None) -> CourseFigure:
         say(figure, title, record.provenance, caption)
         for axes in row:
             name_ends(axes)
-    return figure
-
-
-@or_sentence
-def by_batch(record: Record, speedup: Speedup | None = None) -> CourseFigure:
-    """alpha by the size of the batch, and tokens per second with the draft and without."""
-    every = gains(record, speedup, "batch_sweep")
-    sizes = [gain.row.batch_size for gain in every]
-    alone = {r.batch_size: r for r in record.of("batch_sweep") if r.setting == ALONE}
-    with panels(1, 2, (WIDTH, 3.2)) as (figure, ((left, right),)):
-        with_bars(left, sizes, [gain.alpha for gain in every], "alpha", COLORS["other"])
-        left.set(title="α", ylim=(0, 1))
-        rates = {
-            every[0].row.setting: [gain.row.batch_size / gain.token_s for gain in every],
-            ALONE: [size / token_s(alone[size]) for size in sizes],
-        }
-        colors = COLORS["other"], COLORS["plain"]
-        for color, (label, heights) in zip(colors, rates.items(), strict=True):
-            right.plot(sizes, heights, "o-", color=color, label=label)
-        right.set(title="tokens per second, all rows together", ylim=(0, None))
-        for axes in (left, right):
-            axes.set(xlabel="texts in a batch", xticks=sizes)
-        first, last = every[0].speedup[0], every[-1].speedup[0]
-        title = f"Speedup: {first:.2f} with {sizes[0]} text, {last:.2f} with {sizes[-1]} texts"
-        say(figure, title, record.provenance, "Bars hold 95 % of α.")
-        name_ends(right)
     return figure
