@@ -18,7 +18,7 @@ from labkit.measuring.plots import NEGATIVE
 LAB = find_lab("memory")
 WIDTHS = (1280, 900)
 HAN = re.compile("[\u4e00-\u9fff]")
-WITH_CHINESE = [REPOSITORY / "docs/glossary.md", *(REPOSITORY / "data/papers").glob("*.toml")]
+WITH_CHINESE = [REPOSITORY / "docs/glossary.md", *(REPOSITORY / "data/papers").rglob("*.toml")]
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 OURS = ".jp-OutputArea-output.jp-RenderedHTML, .jp-OutputArea-output .widget-html-content"
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}

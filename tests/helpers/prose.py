@@ -42,8 +42,8 @@ LABS = (
     "labkit/*.py",
     "labkit/labs/**/*.py",
     "autograder/labs/*/answers.py",
-    "data/papers/*.toml",
-    "autograder/labs/papers/keys/*.toml",
+    "data/papers/**/*.toml",
+    "autograder/labs/papers/keys/**/*.toml",
 )
 NO_PROSE = re.compile(
     r"\(\?[:!i]|\{\{|<!DOCTYPE|^\s*(?:select|create table) |^\w[\w.]* = "

@@ -43,13 +43,13 @@ def moving(
 
 
 def between_cards(n_layers: int, width: int, n_tokens: int, rate: float) -> Fields:
-    """Source: arXiv:2401.09670, section 3.3."""
+    """The caches that go from the cards that read prompts to those that write answers."""
     cache_bytes = 2 * n_layers * width * ITEM_BYTES * n_tokens
     return {"cache_bytes": cache_bytes, "gbit_per_s": 8 * cache_bytes * rate / 1e9}
 
 
 def chunks(n_tokens: int, budget: int, answers: int) -> Fields:
-    """Source: arXiv:2403.02310, sections 4.2 and 4.3."""
+    """A prompt in pieces that leave room in each pass for the tokens of answers."""
     return chunks_of(budget - answers, ceil(n_tokens / (budget - answers)))
 
 
