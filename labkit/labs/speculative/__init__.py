@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = offer(
     {
         "labkit.engine.draft_head": "HeadDraft load_head",
         "labkit.labs.speculative.": "experiments figures sweep_figures tables",
+        "labkit.labs.speculative.cards": "cards_table",
         "labkit.labs.speculative.batches": "batch_steps batches_table by_batch",
         "labkit.labs.speculative.models": "CopyDraft Counted TableModel TransformersModel",
         "labkit.labs.speculative.records": "gains ratios_of",

@@ -74,22 +74,25 @@ def batches_table(record: Record, speedup: Speedup, best_gamma: BestGamma) -> Ta
         cells += [f"{eight:.2f} ({steps.max_gamma + 1})"]
         for draft_cached in WAYS.values():
             found = batch_steps(record, n_texts, n_cached, draft_cached)
-            cells.append(_best(found, speedup, best_gamma))
+            cells.append(said(found, speedup, best_gamma))
         rows.append([f"{n_cached:,}", n_texts, *cells])
     headings = ["cached", "texts", "draft ms", "target ms", "verify / step", *WAYS]
     return Table(headings, rows, f"best γ and speedup at α = {ALPHA}: {record.provenance}")
 
 
-def _best(steps: BatchSteps, speedup: Speedup, best_gamma: BestGamma) -> str:
-    gamma, gained = _plan(steps, speedup, best_gamma)
+def said(steps: BatchSteps, speedup: Speedup, best_gamma: BestGamma, alpha: float = ALPHA) -> str:
+    """The best gamma and its speedup, as a cell of a table."""
+    gamma, gained = plan(steps, speedup, best_gamma, alpha)
     return f"γ {gamma}, {gained:.2f}" if gamma else "none"
 
 
-def _plan(steps: BatchSteps, speedup: Speedup, best_gamma: BestGamma) -> tuple[int, float]:
+def plan(
+    steps: BatchSteps, speedup: Speedup, best_gamma: BestGamma, alpha: float = ALPHA
+) -> tuple[int, float]:
     """The best gamma and its speedup; 0 and 1 where plain decoding is faster."""
     times_s = (steps.draft_s, steps.target_s)
-    gamma = best_gamma(ALPHA, *times_s, steps.verify_s, max_gamma=steps.max_gamma)
-    gained = speedup(ALPHA, gamma, *times_s, steps.verify_s(gamma)) if gamma else 1.0
+    gamma = best_gamma(alpha, *times_s, steps.verify_s, steps.max_gamma)
+    gained = speedup(alpha, gamma, *times_s, steps.verify_s(gamma)) if gamma else 1.0
     return gamma, gained
 
 
@@ -100,7 +103,7 @@ def by_batch(
     """The speedup at the best gamma by the number of texts, a line per context; two drafts."""
     if speedup is None or best_gamma is None:
         from labkit.speculative import best_gamma, speedup
-    plan = partial(_plan, speedup=speedup, best_gamma=best_gamma)
+    gained = partial(plan, speedup=speedup, best_gamma=best_gamma)
     places = places_of(record)
     if not places:
         raise NothingMeasured.of(record.of(EXPERIMENT), EXPERIMENT)
@@ -111,7 +114,7 @@ def by_batch(
         for axes, (way, draft_cached) in zip(row, WAYS.items(), strict=True):
             for n_cached in contexts:
                 sizes = [n for n, found in places if found == n_cached]
-                gains = [plan(batch_steps(record, n, n_cached, draft_cached))[1] for n in sizes]
+                gains = [gained(batch_steps(record, n, n_cached, draft_cached))[1] for n in sizes]
                 label = f"{n_cached:,} cached"
                 axes.plot(sizes, gains, "o-", color=colors[n_cached], label=label, ms=4)
             break_even(axes)
@@ -119,7 +122,7 @@ def by_batch(
             axes.set_xticks([1, 4, 16, 64, 256], ["1", "4", "16", "64", "256"])
             axes.minorticks_off()
         row[0].set(ylabel="speedup", ylim=(0, None))
-        first, last = (plan(batch_steps(record, *place))[1] for place in (places[0], places[-1]))
+        first, last = (gained(batch_steps(record, *place))[1] for place in (places[0], places[-1]))
         title = (
             f"Predicted: {first:.2f} for {places[0][0]} text with {places[0][1]:,} tokens, "
             f"{last:.2f} for {places[-1][0]} texts with {places[-1][1]:,}"

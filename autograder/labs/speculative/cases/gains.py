@@ -27,6 +27,8 @@ def gain_cases(rng: random.Random) -> dict[str, list]:
         "notation": [AnswerCase("notation", RIGHT_NOTATION)],
         "published_alpha": [AnswerCase("published_alpha")],
         "will_it_win": [AnswerCase("will_it_win", lab)],
+        "batches": [AnswerCase("batches", lab)],
+        **{name: [AnswerCase(name, "record")] for name in ("sources", "two_gpus")},
     }
 
 

@@ -3,7 +3,7 @@
 import random
 
 from labkit.checks.tables import Call, call
-from labkit.labs.speculative.checks.rates import blocks
+from labkit.labs.speculative.checks.gains import blocks
 from labkit.labs.speculative.checks.search import NO_CHANCE
 
 Calls = dict[str, list[Call]]
