@@ -518,7 +518,10 @@ lab.figures.prefill_by_round(turns)
 # it, then with a space after it. Which of the three runs finds the fewest tokens?
 
 # %% experiment="small_edits"
-edits = {row.setting: row for row in lab.experiments.invalidation(kit.brief(here), **mine)}
+edits = {
+    row.setting: row
+    for row in lab.experiments.invalidation(kit.brief(here), **mine)
+}
 for name in ("first", "same", "space before", "space after"):
     if not edits[name].is_ok:
         print(f"{name:<14}{edits[name].outcome}")
@@ -681,7 +684,9 @@ bill = {
 # salt. (vLLM got its salt for this reason: CVE-2025-46570.)
 
 # %% experiment="guessed_names"
-guesses = {row.setting: row for row in lab.experiments.leak(kit.brief(here), **mine)}
+guesses = {
+    row.setting: row for row in lab.experiments.leak(kit.brief(here), **mine)
+}
 rows = []
 for name in ("Aldo", "Emma", "Nils", "Otto"):
     both = guesses[name], guesses[f"{name}, salted"]

@@ -142,7 +142,7 @@ def _gain(record: Record, row: Row, alone: Row, speedup: Speedup | None) -> Gain
     counts, gamma = row.counts, gamma_of(row)
     alpha = counts["accepted"] / counts["examined"] if counts["examined"] else math.nan
     rounds = [
-        _decoding_s(alone, i) / alone.n_new / (_decoding_s(row, i) / row.n_new)
+        decoding_s(alone, i) / alone.n_new / (decoding_s(row, i) / row.n_new)
         for i in range(min(len(row.samples_s), len(alone.samples_s)))
     ]
     return Gain(
@@ -159,7 +159,8 @@ def _gain(record: Record, row: Row, alone: Row, speedup: Speedup | None) -> Gain
     )
 
 
-def _decoding_s(row: Row, i: int) -> float:
+def decoding_s(row: Row, i: int) -> float:
+    """Seconds of a round, without what the prompts took on average."""
     return row.samples_s[i] - row.counts.get("prefill_s", 0.0)
 
 

@@ -38,6 +38,24 @@ def plan(eager: tuple[Any, Any] = (0, 1.0), captured: tuple[Any, Any] = (4, 1.69
     return f"will_it_win = {answer!r}"
 
 
+def sources(**changed: Any) -> str:
+    """The cell on four sources."""
+    right = {"highest": "choice", "lowest": "pattern", "overlap": ["instruction", "pattern"]}
+    return f"sources = {right | {'lowest_at_7': 0.85} | changed!r}"
+
+
+def two_gpus(**changed: Any) -> str:
+    """The cell on two GPUs."""
+    right = {"bandwidth_factor": 16, "flops_factor": 8.2, "verification_waits_for": "bandwidth"}
+    return f"two_gpus = {right | {'gained_more': 'H100', 'may_be_chance': False} | changed!r}"
+
+
+def batches(first: Any = 256, keeps_all: Any = 1.07, keeps_512: Any = 2.22) -> str:
+    """The cell on batches."""
+    answer = {"first_without_gain": first, "keeps_all": keeps_all, "keeps_512": keeps_512}
+    return f"batches = {answer!r}"
+
+
 _SWAPPED = {"target": "q", "draft": "p"}
 _BACK = {"target": "p", "draft": "q"}
 NOTATION = [
@@ -99,7 +117,62 @@ PLANS = [
     ("words", (_EAGER, _CAPTURED), plan(("none", 1.0), ("four", 1.697))),
 ]  # fmt: skip
 
+_ENDS = "the_sources_of_the_highest_and_the_lowest_alpha"
+_OVERLAP = "the_two_sources_that_cannot_be_told_apart"
+_AT_7 = "what_a_long_block_gains_for_the_worst_source"
+SOURCES = [
+    ("exchanged", (_ENDS,), sources(highest="pattern", lowest="choice")),
+    ("the second best", (_ENDS,), sources(highest="graph")),
+    ("the second worst", (_ENDS,), sources(lowest="instruction")),
+    ("one source twice", (_ENDS,), sources(lowest="choice")),
+    ("no source", (_ENDS,), sources(highest="text")),
+    ("the two best", (_OVERLAP,), sources(overlap=["choice", "graph"])),
+    ("neighbours in the table", (_OVERLAP,), sources(overlap=["graph", "instruction"])),
+    ("one name twice", (_OVERLAP,), sources(overlap=["pattern", "pattern"])),
+    ("three names", (_OVERLAP,), sources(overlap=["graph", "instruction", "pattern"])),
+    ("a word", (_OVERLAP,), sources(overlap="pattern")),
+    ("at gamma 3", (_AT_7,), sources(lowest_at_7=1.07)),
+    ("alpha", (_AT_7,), sources(lowest_at_7=0.64)),
+    ("the best source", (_AT_7,), sources(lowest_at_7=1.55)),
+]  # fmt: skip
+
+_FACTORS = "the_factors_of_two_data_sheets"
+_WAITS = "what_decides_about_a_verification"
+_MORE = "which_card_gained_more"
+TWO_GPUS = [
+    ("inverse", (_FACTORS,), two_gpus(bandwidth_factor=0.0625, flops_factor=0.122)),
+    ("exchanged", (_FACTORS,), two_gpus(bandwidth_factor=8.2, flops_factor=16)),
+    ("one factor", (_FACTORS,), two_gpus(flops_factor=16)),
+    ("of the H100", (_FACTORS,), two_gpus(bandwidth_factor=11.2)),
+    ("sparse", (_FACTORS,), two_gpus(flops_factor=16.4)),
+    ("arithmetic", (_WAITS,), two_gpus(verification_waits_for="flops")),
+    ("memory size", (_WAITS,), two_gpus(verification_waits_for="memory")),
+    ("the faster card", (_MORE,), two_gpus(gained_more="H200")),
+    ("chance", (_MORE,), two_gpus(may_be_chance=True)),
+    ("words for chance", (_MORE,), two_gpus(may_be_chance="no")),
+]  # fmt: skip
+
+_FIRST = "the_batch_from_which_nothing_is_gained"
+_ALL = "what_a_draft_with_all_tokens_gains"
+_SHORT_CACHE = "what_a_draft_with_a_short_cache_gains"
+BATCHES = [
+    ("the last that gains", (_FIRST,), batches(first=128)),
+    ("gamma falls to 1", (_FIRST,), batches(first=64)),
+    ("beyond the record", (_FIRST,), batches(first=512)),
+    ("none", (_FIRST,), batches(first=0)),
+    ("the two drafts exchanged", (_ALL, _SHORT_CACHE), batches(256, 2.22, 1.07)),
+    ("gamma for the speedup", (_ALL, _SHORT_CACHE), batches(256, 1, 3)),
+    ("one text", (_ALL, _SHORT_CACHE), batches(256, 1.40, 1.62)),
+    ("the inverse", (_ALL, _SHORT_CACHE), batches(256, 0.935, 0.45)),
+    ("short texts", (_ALL,), batches(256, 1.42, 2.22)),
+    ("at gamma 5", (_SHORT_CACHE,), batches(256, 1.07, 2.0)),
+    ("words", (_FIRST,), batches(first="many")),
+]  # fmt: skip
+
 MUTANTS = {
+    "sources": SOURCES,
+    "two_gpus": TWO_GPUS,
+    "batches": BATCHES,
     "notation": NOTATION,
     "published_alpha": ALPHAS,
     "will_it_win": PLANS,
@@ -128,7 +201,40 @@ for name, times_s in {"eager": (25e-3, 33e-3, 34e-3), "captured": (8e-4, 4.2e-3,
     will_it_win[name] = {"best_gamma": best, "speedup": gained, "alpha": 0.78}
 """
 
+_BATCHED = """\
+record = kit.recorded_results("batches-*.jsonl")["batches-h200"]
+
+
+def planned(*place):
+    steps = lab.batch_steps(record, *place)
+    words = (0.78, steps.draft_s, steps.target_s)
+    gamma = best_gamma(*words, steps.verify_s, steps.max_gamma)
+    return gamma, speedup(words[0], gamma, *words[1:], steps.verify_s(gamma)) if gamma else 1
+
+
+batches = {
+    "first_without_gain": next(n for n in (1, 64, 128, 256) if not planned(n, 512)[0]),
+    "keeps_all": planned(32, 16_384)[1],
+    "keeps_512": planned(32, 16_384, 512)[1],
+}
+"""
+
 VARIANTS = {
+    "sources": {
+        "as it is": sources(),
+        "other order, capitals": sources(highest="Choice", overlap=("pattern", "instruction")),
+        "more digits": sources(lowest_at_7=0.853),
+    },
+    "two_gpus": {
+        "as it is": two_gpus(),
+        "whole factors": two_gpus(bandwidth_factor=16.0, flops_factor=8),
+        "more digits": two_gpus(flops_factor=989 / 121),
+    },
+    "batches": {
+        "as it is": batches(),
+        "more digits": batches(256, 1.069, 2.2201),
+        "computed": _BATCHED,
+    },
     "notation": {
         "as they are": notation(),
         "positive parts, capitals": notation(

@@ -100,7 +100,6 @@ READERS = {  # what notebooks show of a record of their own, beside the figures
     "throughput-h100": [throughput_figures.three_models, roofline_explorer],
     "speculative-h200": [
         *(speculative_tables.steps_table, speculative_tables.gains_table),
-        lambda record: speculative_tables.hardware_table({"here": record}),
         *(speculative_figures.steps_by_model, speculative_figures.gains_by_gamma),
         speculative_figures.residuals,
     ],
