@@ -72,10 +72,12 @@ def the_two_sources_that_cannot_be_told_apart(student: Student, case: AnswerCase
     if not isinstance(named, list | tuple | set) or len(named) != 2:
         raise Wrong("overlap", expected="a list of two sources", got=show(named))
     pair = {choice_in(name, SOURCES, "overlap") for name in named}
+    if len(pair) < 2:
+        raise Wrong("overlap", expected="two sources", got=show(named))
     if case.right is None:
         raise OnlyRead
     (_, low, high), (_, other_low, other_high) = (_by_source(3)[name].alpha for name in pair)
-    if len(pair) < 2 or low > other_high or other_low > high:
+    if low > other_high or other_low > high:
         raise Wrong("overlap: the intervals of these two do not overlap", cause="overlap")
 
 
