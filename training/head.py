@@ -35,6 +35,7 @@ from training.tokens import rows
 from training.train import schedule
 
 TARGET = "tiny-target"
+N_HELD_OUT = 16  # rows
 WEIGHTS, CONFIG, CARD_FILE = "model.safetensors", "config.json", "README.md"
 CARD = """\
 ---
@@ -72,10 +73,10 @@ Then `labkit.speculative.speculative(target, draft, ...)` writes as with any oth
 | tokens | {n_tokens:,} in rows of {row_length}, each read {n_epochs} times |
 | states | of the target in float32, computed once |
 | start | the layer: the target's last; the input matrix: least squares |
-| loss | cross-entropy with the target's distributions, over {n_drafted} drafted tokens at last |
+| trained on | cross-entropy with the target's distributions, at last {n_drafted} tokens ahead |
 | optimizer | Muon, {batch_rows} rows a step, peak rate {peak_lr}, cosine; norms stay as they were |
-| last losses | {last} nats a token, by drafted token (prompts included) |
-| device | one CPU core for {seconds} s of its time, PyTorch {torch} |
+| loss | {losses} nats a token on held-out rows, by drafted token (prompts included) |
+| device | one CPU core, PyTorch {torch}, {seconds} s |
 | again | `python -m training.head` |
 
 Weights are stored in bfloat16. The head belongs to the target whose weights have the SHA-256 that
@@ -169,8 +170,9 @@ def main() -> None:
 def publish(folder: Path, settings: Settings) -> None:
     """Train a head for the target that ships, and write it with its card into a folder."""
     target = AutoModelForCausalLM.from_pretrained(DATA / TARGET, dtype=torch.float32)
-    started = time.process_time()
-    head, losses = train(target.eval(), settings)
+    started = time.perf_counter()
+    head, _ = train(target.eval(), settings)
+    seconds = round(time.perf_counter() - started)
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: tensor.to(torch.bfloat16) for name, tensor in head.trained().items()}
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
@@ -182,10 +184,10 @@ def publish(folder: Path, settings: Settings) -> None:
         "n_params": sum(tensor.numel() for tensor in tensors.values()),
         "settings": asdict(settings),
         "torch": torch.__version__,
-        "seconds": round(time.process_time() - started),
-        "losses": losses,
+        "seconds": seconds,
+        "held_out_loss": held_out_loss(head, target, settings),
         "n_per_source": settings.n_measured,
-        "acceptance": measured(head, target, settings.n_measured),
+        "acceptance": measured(tensors, target, settings.n_measured),
     }
     (folder / CONFIG).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
     (folder / CARD_FILE).write_text(card_text(card), encoding="utf-8")
@@ -195,11 +197,22 @@ def publish(folder: Path, settings: Settings) -> None:
         pair.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def measured(head: Head, target: nn.Module, n_each: int) -> dict:
+@torch.no_grad()
+def held_out_loss(head: Head, target: nn.Module, settings: Settings) -> list[float]:
+    """The loss (nats a token) of each drafted token on rows that no step was on."""
+    tokens, states = some_rows(N_HELD_OUT, "held out", settings), []
+    hook = target.model.norm.register_forward_pre_hook(lambda _, given: states.append(given[0]))
+    target.model(tokens, use_cache=False)
+    hook.remove()
+    each = losses_of(head, states[0], tokens, settings.drafted[-1])
+    return [round(loss.item(), 4) for loss in each]
+
+
+def measured(tensors: dict[str, Tensor], target: nn.Module, n_each: int) -> dict:
     """How often the target accepts the head's tokens, by temperature and source."""
     n_positions = measure.N_POSITIONS
     ready = Decoder(weights_of(target, n_positions), n_positions)
-    drafting = Decoder(head_weights(head.trained(), target, n_positions), n_positions)
+    drafting = Decoder(head_weights(tensors, target, n_positions), n_positions)
 
     def make_pair() -> tuple[EngineModel, HeadDraft]:
         model = EngineModel(ready)
@@ -229,7 +242,7 @@ def card_text(card: dict) -> str:
         n_tokens=settings["n_rows"] * settings["row_length"],
         n_epochs=len(settings["drafted"]),
         n_drafted=settings["drafted"][-1],
-        last=", ".join(f"{loss:.2f}" for loss in card["losses"][-1][1:]),
+        losses=", ".join(f"{loss:.2f}" for loss in card["held_out_loss"]),
         sha=card["target_sha256"][:12],
         gamma=measure.GAMMA,
         n_each=card["n_per_source"],
@@ -243,9 +256,7 @@ def train(target: nn.Module, settings: Settings) -> tuple[Head, list[list[float]
     """A trained head, and its loss (nats a token, of each drafted one) at every fiftieth step."""
     target.requires_grad_(False)
     torch.manual_seed(settings.seed)
-    tokenizer_file, seed = DATA / TARGET / "tokenizer.json", f"head:{settings.seed}"
-    made = rows(tokenizer_file, settings.n_rows, settings.row_length, seed)
-    tokens = torch.from_numpy(made.astype("int64"))
+    tokens = some_rows(settings.n_rows, f"head:{settings.seed}", settings)
     head = Head(target)
     states = begin(head, target, tokens, settings)
     for weight in head.parameters():
@@ -266,6 +277,12 @@ def train(target: nn.Module, settings: Settings) -> tuple[Head, list[list[float]
         if i % 50 == 0 or i == n_steps - 1:
             losses.append([i, *(round(loss.item(), 4) for loss in each)])
     return head.eval(), losses
+
+
+def some_rows(n_rows: int, seed: str, settings: Settings) -> Tensor:
+    """Tokens (rows T) of the corpus's training split."""
+    made = rows(DATA / TARGET / "tokenizer.json", n_rows, settings.row_length, seed)
+    return torch.from_numpy(made.astype("int64"))
 
 
 def losses_of(head: Head, states: Tensor, tokens: Tensor, n_drafted: int) -> list[Tensor]:
