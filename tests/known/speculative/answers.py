@@ -104,9 +104,7 @@ PLANS = [
     ("gamma 5, as everybody", (_EAGER, _CAPTURED), plan((5, 0.685), (5, 1.776))),
     ("a verification is a step", (_CAPTURED,), plan(captured=(4, 1.913))),
     ("0 times as fast", (_EAGER,), plan(eager=(0, 0.0))),
-    ("of a longer block", (_EAGER,), plan(eager=(2, 0.866))),
     ("captured, one less", (_CAPTURED,), plan(captured=(3, 1.748))),
-    ("captured, one more", (_CAPTURED,), plan(captured=(5, 1.776))),
     ("the inverse", (_CAPTURED,), plan(captured=(4, 0.56))),
     ("tokens per block", (_CAPTURED,), plan(captured=(4, 3.233))),
     ("in percent", (_EAGER, _CAPTURED), plan((0, 100), (4, 178.6))),
@@ -126,7 +124,6 @@ SOURCES = [
     ("one source twice", (_ENDS,), sources(lowest="choice")),
     ("no source", (_ENDS,), sources(highest="text")),
     ("the two best", (_OVERLAP,), sources(overlap=["choice", "graph"])),
-    ("neighbours in the table", (_OVERLAP,), sources(overlap=["graph", "instruction"])),
     ("one name twice", (_OVERLAP,), sources(overlap=["pattern", "pattern"])),
     ("three names", (_OVERLAP,), sources(overlap=["graph", "instruction", "pattern"])),
     ("a word", (_OVERLAP,), sources(overlap="pattern")),
@@ -143,7 +140,6 @@ TWO_GPUS = [
     ("exchanged", (_FACTORS,), two_gpus(bandwidth_factor=8.2, flops_factor=16)),
     ("one factor", (_FACTORS,), two_gpus(flops_factor=16)),
     ("of the H100", (_FACTORS,), two_gpus(bandwidth_factor=11.2)),
-    ("sparse", (_FACTORS,), two_gpus(flops_factor=16.4)),
     ("arithmetic", (_WAITS,), two_gpus(verification_waits_for="flops")),
     ("memory size", (_WAITS,), two_gpus(verification_waits_for="memory")),
     ("the faster card", (_MORE,), two_gpus(gained_more="H200")),
@@ -156,8 +152,6 @@ _ALL = "what_a_draft_with_all_tokens_gains"
 _SHORT_CACHE = "what_a_draft_with_a_short_cache_gains"
 BATCHES = [
     ("the last that gains", (_FIRST,), batches(first=128)),
-    ("gamma falls to 1", (_FIRST,), batches(first=64)),
-    ("beyond the record", (_FIRST,), batches(first=512)),
     ("none", (_FIRST,), batches(first=0)),
     ("the two drafts exchanged", (_ALL, _SHORT_CACHE), batches(256, 2.22, 1.07)),
     ("gamma for the speedup", (_ALL, _SHORT_CACHE), batches(256, 1, 3)),
@@ -249,7 +243,7 @@ VARIANTS = {
     },
     "will_it_win": {
         "four digits": plan(eager=(0, 1), captured=(4, 1.786)),
-        "two digits, and what gamma 1 would give": plan((0, 0.906), (4, 1.79)),
+        "two digits, and nearly 1": plan((0, 0.997), (4, 1.79)),
         "computed": _PLANNED,
     },
 }
