@@ -245,13 +245,13 @@ def _with_reason(
         return finding
     name = _missing_name(finding.message)
     if not name:
-        lacking = right_elsewhere(finding.message)
+        lacking = right_elsewhere(finding.message, session.texts)
         return Finding.undecided(finding.check, lacking) if lacking else finding
     why = session.why_unbound(name)
     if not why and name in unrun:
         why = f"cell {unrun[name] + 1} should define it, but is not a code cell, so it did not run"
     told = finding.reworded(lambda text: f"{text.rstrip('.')}: {why}.") if why else finding
-    if lacking := right_elsewhere(why):
+    if lacking := right_elsewhere(why, session.texts):
         return Finding.undecided(finding.check, lacking)
     missing = _missing_name(why) or name
     if not any(missing in names for names in experiments):

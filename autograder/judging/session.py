@@ -108,9 +108,14 @@ class Session:
                 self._restart(len(self.steps))
 
     @cached_property
+    def texts(self) -> list[str]:
+        """The cells, and the files beside them."""
+        files = (data.decode(errors="replace") for data in self.files.values())
+        return [*(step.source for step in self.steps), *files]
+
+    @cached_property
     def _words(self) -> OwnWords:
-        texts = (data.decode(errors="replace") for data in self.files.values())
-        return OwnWords([*(step.source for step in self.steps), *texts])
+        return OwnWords(self.texts)
 
     def _text_of(self, name: str) -> str:
         """The cell that defines a name, of those that ran before its exercise was judged.
