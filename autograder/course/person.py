@@ -1,7 +1,10 @@
 """A person in the class, and the forms of a name in platforms and file names."""
 
+import hashlib
 import unicodedata
 from dataclasses import dataclass, field
+
+from labkit.models.own_numbers import folded
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,11 @@ class Person:
     def spellings(self) -> set[str]:
         """All names of this person that a platform or a file name may use, as they are compared."""
         return {*map(exactly, self.own_names), *filter(None, map(letters_of, self.names))}
+
+
+def id_digest(text: str) -> str:
+    """What stands for an id where nobody should read it; spaces around it and case do not count."""
+    return hashlib.sha256(folded(text).encode()).hexdigest()[:16]
 
 
 def canvas_name(name: str) -> str:

@@ -4,10 +4,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
+from autograder.course.person import id_digest
 from autograder.course.policy import Policy, Standing
+from autograder.course.roster import Roster, RosterError
 from autograder.grading.pool import Outcome
 from autograder.intake.collect import Submission
 from autograder.judging.jobs import pack_content
@@ -19,7 +22,7 @@ class Attempt:
     """A submission, its standing by the policy, and the key of its outcome.
 
     The key is a digest of everything that the outcome depends on. The student's name is not part of
-    it, so equal files are graded once.
+    it, so equal files are graded once, unless a class list has ids.
     """
 
     submission: Submission
@@ -88,6 +91,24 @@ class Work:
     def _rank(attempt: Attempt, result: Result) -> tuple[bool, float, int]:
         mark = -1.0 if result.score is None else result.score * attempt.standing.late_factor
         return result.status == ERROR, mark, attempt.submission.attempt
+
+
+def with_ids(submissions: Sequence[Submission], roster: Roster) -> list[Submission]:
+    """The submissions with the ids of the class list: one's own or the group's, and all others'."""
+    own: dict[tuple[str, str], set[str]] = {}  # of a student, or of a group
+    for each in submissions:
+        with suppress(RosterError):
+            names = roster.find(each.student, each.file_name).own_names
+            owner = ("", each.group) if each.group else (each.student, "")
+            own.setdefault(owner, set()).update(map(id_digest, names))
+    everybody = {id_digest(name) for person in roster.people for name in person.own_names}
+
+    def told(each: Submission) -> Submission:
+        ids = own.get(("", each.group) if each.group else (each.student, ""), set())
+        others = everybody - ids if ids else set()
+        return replace(each, own_ids=tuple(sorted(ids)), others_ids=tuple(sorted(others)))
+
+    return [told(each) for each in submissions]
 
 
 def works_of(

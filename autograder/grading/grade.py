@@ -18,7 +18,14 @@ from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import Lab
 from autograder.course.roster import Roster, RosterError
 from autograder.errors import Refusal
-from autograder.grading.attempts import Work, contents_of, counted_works, due_works, works_of
+from autograder.grading.attempts import (
+    Work,
+    contents_of,
+    counted_works,
+    due_works,
+    with_ids,
+    works_of,
+)
 from autograder.grading.fingerprint import grading_digest
 from autograder.grading.pool import Outcome
 from autograder.grading.pools import Cluster, Pool, ThisMachine, WithShards
@@ -128,6 +135,8 @@ class Grading:
         """The submissions by student."""
         run = self._run
         common = grading_digest(self._lab, self._seed, run.limits, walled=run.sandbox)
+        if roster := roster_of(self._out, run.roster):
+            submissions = with_ids(submissions, roster)
         return works_of(submissions, self._lab.name, self._policy, common)
 
     def on_record(self, rows: Iterable[Result]) -> dict[str, Result]:

@@ -49,12 +49,14 @@ def pack_content(submission: Submission) -> dict[str, Any]:
         "extra": {name: b64encode(data).decode() for name, data in submission.extra.items()},
         "left_out": [*submission.left_out],
         "passed_over": [*submission.passed_over],
+        "own_ids": [*submission.own_ids],
     }
 
 
 def pack_submission(submission: Submission) -> dict[str, Any]:
-    """A submission as JSON; who handed it in, and when, stays here."""
-    return {"student": submission.student, **pack_content(submission)}
+    """A submission as JSON; when it was handed in stays here."""
+    ids = {"student": submission.student, "others_ids": [*submission.others_ids]}
+    return ids | pack_content(submission)
 
 
 def unpack_submission(packed: dict[str, Any]) -> Submission:

@@ -8,15 +8,18 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nbformat import NotebookNode
 
+from autograder.course.person import id_digest
 from autograder.intake.collect import Submission
 from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import Unreadable, read_with_notes
 from autograder.intake.rebuild import Rebuilt, rebuild
 from autograder.judging.client import ZygoteHandle
 from autograder.judging.control import ZygoteError
+from autograder.judging.ends import StudentEnded
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing, in_a_line
 from autograder.judging.reasons import right_elsewhere
@@ -32,6 +35,9 @@ from autograder.record.results import (
     Result,
     score_of,
 )
+from labkit.bridge.requests import value_of
+from labkit.bridge.student import MissingName, Student, StudentError
+from labkit.bridge.wire import WireError
 from labkit.checks.borrowed import borrowed
 from labkit.checks.core import (
     RAISES,
@@ -44,8 +50,10 @@ from labkit.checks.core import (
 from labkit.checks.names import bound_names
 from labkit.checks.outline import experiments_of
 from labkit.checks.unjudged import judged
+from labkit.models.own_numbers import MAX_ID_CHARS
 
 MAX_PROBLEMS = 4
+OTHERS_ID = "`student_id` is an id of another person on the class list"
 MISSING = re.compile(r"does not define (\w+)\.|NameError: name '(\w+)' is not defined")
 
 
@@ -125,7 +133,8 @@ class Judge:
             problem = f"This submission could not be graded: {unreadable}."
             return self._without_mark(submission, UNGRADABLE, problem)
         own_outputs = {i: cell.outputs for i, cell in enumerate(submitted)}
-        verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs)
+        others = frozenset(submission.others_ids)
+        verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs, others)
         problems = session.problems + _open_verdicts(verdict.checks)
         problem = _in_sentences(verdict.broken or problems)
         result = Result(
@@ -149,12 +158,19 @@ class Judge:
         rebuilt: Rebuilt,
         files: dict[str, bytes] | None = None,
         own_outputs: dict[int, list[dict]] | None = None,
+        others_ids: frozenset[str] = frozenset(),
     ) -> tuple[Verdict, Session]:
-        """Run a rebuilt submission, judge it, and put the outputs into its notebook."""
+        """Run a rebuilt submission, judge it, and put the outputs into its notebook.
+
+        others_ids: digests of the ids that belong to other people.
+        """
         session = Session(self._zygote, rebuilt.steps, files or {}, self._limits)
         try:
             session.run()
             session.look_at(self._answers)
+            if others_ids and _has_id_of(session, others_ids):
+                session.notes.append(OTHERS_ID)
+                session.withheld["student_id"] = OTHERS_ID
             verdict = self._judge(session, rebuilt.unrun)
         finally:
             session.close()
@@ -195,6 +211,21 @@ class Judge:
         return result, notebook
 
 
+def _has_id_of(session: Session, people: frozenset[str]) -> bool:
+    """Whether the notebook names one of these people as its student."""
+
+    def look(student: Student) -> Any:
+        with session.deadline("student_id"):
+            return value_of(student.student_id)
+
+    try:
+        value = session.in_fork(look)
+    except (StudentEnded, StudentError, MissingName, WireError):
+        return False
+    is_id = isinstance(value, str) or (type(value) is int and abs(value) < 10**MAX_ID_CHARS)
+    return is_id and id_digest(str(value)) in people
+
+
 def _marked_cells(master: Master, seed: int) -> list[Marked]:
     """The master's test cells with the checks that they play."""
     by_exercise, cases = checks_of(master.topic), cases_of(master.topic, seed)
@@ -214,13 +245,13 @@ def _with_reason(
         return finding
     name = _missing_name(finding.message)
     if not name:
-        lacking = right_elsewhere(finding.message)
+        lacking = right_elsewhere(finding.message, session.texts)
         return Finding.undecided(finding.check, lacking) if lacking else finding
     why = session.why_unbound(name)
     if not why and name in unrun:
         why = f"cell {unrun[name] + 1} should define it, but is not a code cell, so it did not run"
     told = finding.reworded(lambda text: f"{text.rstrip('.')}: {why}.") if why else finding
-    if lacking := right_elsewhere(why):
+    if lacking := right_elsewhere(why, session.texts):
         return Finding.undecided(finding.check, lacking)
     missing = _missing_name(why) or name
     if not any(missing in names for names in experiments):

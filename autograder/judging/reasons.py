@@ -58,18 +58,34 @@ def _is_there(module: str) -> bool:
     return module in sys.modules or importlib.util.find_spec(module) is not None
 
 
-def right_elsewhere(text: str) -> str:
+def right_elsewhere(text: str, sources: Sequence[str] = ()) -> str:
     """What the grader lacks, if that may be why code fails with this text; "" if it lacks nothing.
 
-    The code may be right where the student has tried it: a person decides.
+    The code may be right where the student has tried it: a person decides. sources: the student's
+    code, which may raise such an error by hand.
     """
     if (found := NO_PACKAGE.search(text)) and not _is_there(found[1]):
-        return f"the grader has no package `{found[1]}`"
+        is_by_hand = _is_raised_by_hand("ModuleNotFoundError", found[1], sources)
+        return "" if is_by_hand else f"the grader has no package `{found[1]}`"
     if found := NO_NAME.search(text):
         module, name = found["module"] or found["owner"], found["name"] or found["attribute"]
-        if module in PACKAGES or module in sys.stdlib_module_names:
+        is_by_hand = _is_raised_by_hand(found[0].partition(":")[0], name, sources)
+        if not is_by_hand and (module in PACKAGES or module in sys.stdlib_module_names):
             return f"the grader's version of `{module}` has no `{name}`"
     return f"{OTHER_PYTHON} the cell, a newer one may" if OTHER_PYTHON in text else ""
+
+
+def _is_raised_by_hand(kind: str, name: str, sources: Sequence[str]) -> bool:
+    """Whether code names this kind of exception, and nowhere imports or reads the name.
+
+    What a library fails to import is in no code of the student's, nor is the exception.
+    """
+    used = re.compile(
+        rf"\b(?:import|from)\s[^\n'\"#]*\b{name}\b|\.\s*{name}\b"
+        rf"|\b(?:import_module|__import__)\(\s*['\"]{name}\b"
+    )
+    is_named = any(kind in source for source in sources)
+    return is_named and not any(used.search(source) for source in sources)
 
 
 def why_unbound(

@@ -32,7 +32,8 @@ MAX_RESTARTS = 8
 class Session:
     """The run of one submission's cells. problems: what ended cells, in sentences for the TA.
 
-    notes: which answers' cells ended with an exception. Time is the student's own (see own_time).
+    notes: which answers' cells ended with an exception. withheld: names that no check gets, and the
+    reasons. Time is the student's own (see own_time).
     """
 
     zygote: ZygoteHandle
@@ -42,6 +43,7 @@ class Session:
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     results: dict[int, CellResult] = field(default_factory=dict)
+    withheld: dict[str, str] = field(default_factory=dict)
     peak_mb: float = 0.0
     _seen: dict[str, bytes] = field(default_factory=dict)  # of its answers (see steady)
     _child: Child | None = None
@@ -99,16 +101,21 @@ class Session:
         self._refuse_more()
         try:
             with self._child.forked():
-                channel = SteadyChannel(self._child, self._seen, self._words)
+                channel = SteadyChannel(self._child, self._seen, self._words, self.withheld)
                 return play(Student(channel, self._text_of))
         finally:
             if not self._child.alive:
                 self._restart(len(self.steps))
 
     @cached_property
+    def texts(self) -> list[str]:
+        """The cells, and the files beside them."""
+        files = (data.decode(errors="replace") for data in self.files.values())
+        return [*(step.source for step in self.steps), *files]
+
+    @cached_property
     def _words(self) -> OwnWords:
-        texts = (data.decode(errors="replace") for data in self.files.values())
-        return OwnWords([*(step.source for step in self.steps), *texts])
+        return OwnWords(self.texts)
 
     def _text_of(self, name: str) -> str:
         """The cell that defines a name, of those that ran before its exercise was judged.

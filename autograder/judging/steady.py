@@ -7,11 +7,13 @@ requests, and give another guess to each check, or to a check that is played aga
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from autograder.judging.own_words import OwnWords
 from labkit.bridge.student import Channel
 from labkit.bridge.wire import WireError
+from labkit.checks.wrong import Undecided
 
 _HANDLE = re.compile(r'"\$handle": \[\d+')  # each look numbers the objects afresh
 
@@ -25,12 +27,20 @@ class SteadyChannel:
 
     seen: digests of what the answers of one submission were when they were first looked at, by
     name; all channels to its processes share them. words: what reports of exceptions may say.
+    withheld: names that no check gets, and why.
     """
 
-    def __init__(self, channel: Channel, seen: dict[str, bytes], words: OwnWords) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        seen: dict[str, bytes],
+        words: OwnWords,
+        withheld: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._channel = channel
         self._seen = seen
         self._words = words
+        self._withheld = withheld
 
     def look_at(self, names: Iterable[str]) -> None:
         """Look at these names before anything of the student's has been called."""
@@ -39,10 +49,16 @@ class SteadyChannel:
             self.request(asked, [], [])
 
     def request(self, message: dict, blobs: list, callbacks: list[Callable]) -> tuple[dict, bytes]:
-        """Carry a request. Raises: Changed for an answer that is another than before."""
+        """Carry a request.
+
+        Raises: Changed for an answer that is another than before, Undecided for a name withheld.
+        """
+        name = message.get("target", {}).get("$name")
+        if name in self._withheld:
+            raise Undecided(self._withheld[name])
         reply, blob = self._channel.request(message, blobs, callbacks)
         if message["op"] == "value" and not message["hold"]:
-            name, found = message.get("target", {}).get("$name"), _digest(reply, blob)
+            found = _digest(reply, blob)
             if name and self._seen.setdefault(name, found) != found:
                 raise Changed(f"`{name}` was something else when it was looked at before")
         return self._words.of_report(reply), blob

@@ -22,7 +22,9 @@ class Submission:
     and pictures below it; left_out: the names of those that were not read; passed_over: the names
     of other notebooks beside it, which are not graded; attempt: 1 for the first; submitted_at: ISO
     8601, without an offset if the export names none, "" if unknown; marked_late: what the LMS says
-    of that, None if nothing; group: whom it was handed in for, "" if for one.
+    of that, None if nothing; group: whom it was handed in for, "" if for one. own_ids: digests of
+    the ids that the class list has for the student and the group; others_ids: of all other people's
+    (see `autograder.course.person.id_digest`).
     """
 
     student: str
@@ -36,6 +38,8 @@ class Submission:
     submitted_at: str = ""
     marked_late: bool | None = None
     group: str = ""
+    own_ids: tuple[str, ...] = ()
+    others_ids: tuple[str, ...] = ()
 
 
 def safe_name(name: str) -> str:

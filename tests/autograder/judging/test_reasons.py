@@ -72,6 +72,28 @@ def test_what_the_grader_lacks_is_named(error, reason):
     assert bool(found) == bool(reason)
 
 
+@pytest.mark.parametrize(
+    ("code", "is_by_hand"),
+    [
+        ("raise ModuleNotFoundError(\"No module named 'seaborn'\")", True),
+        ("import seaborn", False),
+        ("if n > 3: from seaborn import axes", False),
+        ("try:\n    import seaborn\nexcept ModuleNotFoundError:\n    raise", False),
+        ("from importlib import import_module\nimport_module('seaborn')", False),
+        ("largest_model.compiled()", False),
+    ],
+)
+def test_an_error_that_code_raises_by_hand_is_wrong(code, is_by_hand):
+    error = "your code raised ModuleNotFoundError: No module named 'seaborn'"
+    assert (right_elsewhere(error, [code]) == "") == is_by_hand
+
+
+def test_a_name_that_no_code_reads_is_not_lacking():
+    error = "AttributeError: module 'torch' has no attribute 'newer'"
+    assert right_elsewhere(error, [f'raise AttributeError("{error}")']) == ""
+    assert right_elsewhere(error, ["try: torch.newer\nexcept AttributeError: raise"])
+
+
 def in_front(code):
     """A solved notebook with this code above the first answer."""
 
@@ -91,12 +113,16 @@ LACKING = (
     "def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):\n"
     "    import seaborn\n    return vram_bytes // bytes_per_param"
 )
+BY_HAND = "raise ModuleNotFoundError(\"No module named 'seaborn'\")"
 SAMPLES = [
     Sample("compiled", LAB, "compiled, and imports of Colab", in_front(COMPILED)),
     Sample("imports", LAB, "a package that is not there", in_front("import seaborn\n"),
            ("largest_model",), PARTLY),
     Sample("inside", LAB, "the same in a function",
            replace(LACKING, "largest_model"), ("largest_model",), PARTLY),
+    Sample("by-hand", LAB, "the same, raised by hand",
+           replace(LACKING.replace("import seaborn", BY_HAND), "largest_model"),
+           ("largest_model",)),
     Sample("wrong", LAB, "an error of its own",
            rewrite("largest_model", ("return max", "return nothing + max")), ("largest_model",)),
 ]  # fmt: skip
@@ -121,7 +147,7 @@ UNDEFINED = "the notebook does not define seaborn."
 @pytest.mark.parametrize("text", [SAYS, UNDEFINED])
 def test_a_wrong_value_that_reads_like_what_the_grader_lacks_is_wrong(text):
     check = Check("holds", "f", "Claim.", "", 1, lambda case: True, None)
-    session = SimpleNamespace(why_unbound=lambda name: SAYS)
+    session = SimpleNamespace(why_unbound=lambda name: SAYS, texts=[])
     for wrong in (Wrong(text), Wrong("f()", expected="1", got=text)):
         finding = Finding.failed(check, wrong)
         assert _with_reason(finding, session, {"seaborn": 1}, []) == finding

@@ -83,7 +83,7 @@ def forgotten_rewind(student: Student) -> str:
     return not_rewound(student)[0]
 
 
-def not_rewound(student: Student) -> tuple[str, str]:
+def not_rewound(student: Student) -> tuple[str, str, str]:
     """The one model that the student's sampler does not rewind, or "", and what its cache shows."""
 
     def play(forgotten: str) -> SamplerRun:

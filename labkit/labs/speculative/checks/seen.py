@@ -177,20 +177,27 @@ def models_of(case: SamplingCase, tape: Tape, forgotten: str) -> list[OfferedMod
     return [target, draft]
 
 
-def found_forgotten(student: Student, play: Callable[[str], SamplerRun]) -> tuple[str, str]:
+class WrongCache(Wrong):
+    """The cache of a model holds something else than the text. held: how many tokens, in words."""
+
+    model = held = ""
+
+
+def found_forgotten(student: Student, play: Callable[[str], SamplerRun]) -> tuple[str, str, str]:
     """The one model that the sampler does not rewind rightly, or "", and what its cache shows.
 
+    The last is how many tokens it holds, "" if that is not seen.
     play: plays PROBE, in which this model rewinds itself. The run must go wrong without that, and
     must be right in all with it.
     """
-    n_raised, whys = len(raised_by(student)), []
+    n_raised, errors = len(raised_by(student)), []
 
     def is_right(forgotten: str) -> bool:
         try:
             run = play(forgotten)
             expect_caches_hold_the_text(run, PROBE)
         except (Wrong, StudentError) as error:
-            whys.append(getattr(error, "why", ""))
+            errors.append(error)
             return False
         n_calls, n_blocks = len(verified(run, PROBE)), len(blocks_of(run, PROBE))
         return run.new == sure_text(PROBE) and (not forgotten or n_calls <= n_blocks)
@@ -198,17 +205,20 @@ def found_forgotten(student: Student, play: Callable[[str], SamplerRun]) -> tupl
     names = ("", "target", "draft")
     found = next((name for name in names if is_right(name)), "")
     del raised_by(student)[n_raised:]
-    return found, next(iter(whys), "")
+    first = errors[0] if errors else None
+    held = first.held if isinstance(first, WrongCache) and first.model == found else ""
+    return found, getattr(first, "why", ""), held
 
 
-def expect_rewound(forgotten: str, shown: str) -> None:
-    """Raise Wrong if one model is not rewound. shown: what its cache shows without that."""
+def expect_rewound(forgotten: str, shown: str, held: str) -> None:
+    """Raise Wrong if one model is not rewound. shown, held: what its cache shows without that."""
     if forgotten:
         mend = f"Call `{forgotten}.rewind` after each block, with the right length."
         raise Wrong(
-            f"the {forgotten}'s cache after a block with a rejected token",
+            f"the {forgotten}'s cache after a block with a rejected token, "
+            f"with the prompt {show(list(PROBE.prompt))}",
             expected="the text without its last token",
-            got="another length",
+            got=held or "another length",
             why=f"{shown} {mend}" if shown else mend,
         )
 
@@ -239,10 +249,14 @@ def _expect_one_text(call: Call, text: tuple[int, ...], n_known: int) -> None:
         n_more = len(call.cached) - n_right
         rejected = REJECTED if n_more > 1 else "The cache still holds a rejected token."
         why = "The token before it is there twice." if is_twice else rejected
-    raise Wrong(
+    wrong = WrongCache(
         f"the {call.model}'s cache, once it is fed {show(list(call.fed))}",
         expected=show(list(text[:n_wanted])),
         got=show(list(call.text[:n_wanted])),
         where=f"token {n_right + 1}",
         why=why,
     )
+    n_cached = len(call.cached)
+    alike = f", of which {n_right} are the text" if n_right < n_cached else ""
+    wrong.model, wrong.held = call.model, f"{n_cached} tokens{alike}"
+    raise wrong
