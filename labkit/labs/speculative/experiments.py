@@ -216,11 +216,11 @@ def drafts(
 ) -> Iterator[Row]:
     """Three drafts for tiny-target: tiny-draft, the head that reads its states, and n-grams.
 
-    Settings: "alone, graph, 50 new", or "gamma 3, all, 50 new, model" (or head, or n-gram); the
+    Settings: "alone, graph, 25 new", or "gamma 3, all, 25 new, model" (or head, or n-gram); the
     second part is the source of the prompts. draft_step_s is of a call: the head's first one of a
     block computes the accepted tokens again. n-grams have none.
     """
-    own, each, pair = samplers or Samplers.reference(), Task(**task), "tiny"
+    own, each, pair = samplers or Samplers.reference(), Task(**{"n_new": 25} | task), "tiny"
     head = cache(lambda: load_head(zoo.load(PAIRS[pair][0], profile=profile), N_WRITTEN))
     makers = {
         "model": None,
