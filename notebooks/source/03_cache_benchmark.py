@@ -195,7 +195,7 @@ RECORDS = kit.recorded_results("cache-*.jsonl")
 here = kit.profile()
 recorder = kit.Recorder("cache-here.jsonl", kit.Provenance.here(here, "lab 3"))
 kit.roofline(kit.Bench(here, recorder))
-longest, seconds = (128, 4) if here.device == "cuda" else (64, 2)
+longest, seconds = 64, 4 if here.device == "cuda" else 2
 limits = {"longest": longest, "seconds_per_curve": seconds, "longest_run_s": 15}
 for row in lab.experiments.cache_or_not(here, **limits, is_done=recorder.is_done):
     recorder.save(row)
