@@ -94,7 +94,7 @@ def _order(rng: random.Random, row: MakeRow) -> TreeCase:
 
 def _siblings(rng: random.Random, row: MakeRow, n: int, n_tokens: int, has_rows: bool) -> TreeCase:
     """Guesses after node 0, the first token twice if it has fewer. has_rows: of its own each."""
-    n_same = 2 * (n == 2) + (not has_rows)
+    n_same = 1 + 2 * (n == 2) + (not has_rows)  # slips that no two such children show
     while True:
         kinds = rng.sample(range(VOCAB_SIZE), n_tokens)
         tokens = [kinds[0]] * (n - n_tokens) + kinds

@@ -105,6 +105,17 @@ class TreeCase:
         """Whether the path of an outcome has the node."""
         return lambda outcome: node in self.branch(outcome)
 
+    def forms_of(self, outcome: Outcome) -> tuple[Outcome, ...]:
+        """The branch of an outcome, with node 0 and without it."""
+        branch = self.branch(outcome)
+        return branch, branch[1:]
+
+    def first_of_each_token(self, node: int) -> list[int]:
+        """The children of a node without those whose token an earlier one has."""
+        children = self.children(node)
+        tokens = [self.tokens[child] for child in children]
+        return [child for i, child in enumerate(children) if tokens[i] not in tokens[:i]]
+
     def ends_at(self, node: int) -> Callable[[Outcome], bool]:
         """Whether the path of an outcome ends at the node, and nowhere else."""
         path = self.path_to(node)

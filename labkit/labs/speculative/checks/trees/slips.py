@@ -23,6 +23,7 @@ def without_token(row: Sequence[float], x: int) -> list[float]:
     return [share / (sum(rest) or 1.0) for share in rest]
 
 
+SAME_TOKEN = "A child with the token of an earlier one is tried, too, and changes what is left."
 LEFT = {
     "The rejected child changed nothing. Put the residual in the target's place.": (
         lambda left, draft, x: left
@@ -31,6 +32,25 @@ LEFT = {
         lambda left, draft, x: without_token(left, x)
     ),
 }
+
+
+def ratio_slips(case: TreeCase) -> dict[str, float]:
+    """How probable an only child's acceptance is by known mistakes, each with its sentence."""
+    parent, child = (row[case.tokens[1]] for row in case.target)
+    draft = case.draft[1][case.tokens[1]]
+    return {
+        "The child is always accepted. Compare the ratio with a random number.": 1.0,
+        "The child is never accepted.": 0.0,
+        "The ratio is inverted: divide target by draft.": accepted(draft, parent),
+        "Accepted and rejected are exchanged.": 1 - accepted(parent, draft),
+        "That is the target's probability alone. Divide it by the draft's.": parent,
+        "That is the target's row of the child. Take the row of its parent.": accepted(
+            child, draft
+        ),
+        "A child is accepted if the target gives it more. Compare with a random number.": float(
+            parent >= draft
+        ),
+    }
 
 
 def sibling_slips(case: TreeCase) -> dict[str, Weights]:
@@ -47,6 +67,7 @@ def sibling_slips(case: TreeCase) -> dict[str, Weights]:
         ),
         "A tried token is taken out of the draft. Siblings are drawn with replacement: "
         "take the draft's row as it is.": replaced_law(case),
+        SAME_TOKEN: step_law(case, 0, case.first_of_each_token(0))[0],
         ONE_UNIFORM: step_of(one_uniform_law(case), case, 0),
     }
 

@@ -14,7 +14,7 @@ from labkit.bridge.student import Student
 from labkit.checks.compare import expect_equal, show
 from labkit.checks.core import NotJudged, Wrong, check
 from labkit.checks.forms import expect_refusals
-from labkit.checks.law import Outcome, RandomSource
+from labkit.checks.law import Law, Outcome, RandomSource
 from labkit.checks.tensors import expect_unchanged
 from labkit.labs.speculative.checks.calling import (
     N_RUNS,
@@ -36,15 +36,17 @@ from labkit.labs.speculative.checks.law import (
 from labkit.labs.speculative.checks.trees.nodes import (
     STOPPED,
     TreeCase,
-    accepted,
     is_close,
     step_law,
     token,
 )
+from labkit.labs.speculative.checks.trees.open_cases import OPEN_CASES
 from labkit.labs.speculative.checks.trees.slips import (
     LEFT,
+    SAME_TOKEN,
     depth_slips,
     normal,
+    ratio_slips,
     sibling_slips,
     without_token,
 )
@@ -58,24 +60,21 @@ _tree = partial(check, "verify_tree", gate=True, parts=("residual",))
 )
 def an_only_child_is_accepted_by_the_ratio(student: Student, case: TreeCase) -> None:
     """An only child is accepted with probability min(1, target / draft)."""
-    parent, child = (row[case.tokens[1]] for row in case.target)
-    draft = case.draft[1][case.tokens[1]]
-    chances = {
-        "The child is always accepted. Compare the ratio with a random number.": 1.0,
-        "The child is never accepted.": 0.0,
-        "The ratio is inverted: divide target by draft.": accepted(draft, parent),
-        "Accepted and rejected are exchanged.": 1 - accepted(parent, draft),
-        "That is the target's probability alone. Divide it by the draft's.": parent,
-        "That is the target's row of the child. Take the row of its parent.": accepted(
-            child, draft
-        ),
-        "A child is accepted if the target gives it more. Compare with a random number.": float(
-            parent >= draft
-        ),
+    others = [each for each in OPEN_CASES["verify_tree"] if each.kind == "one"]
+    slips = {
+        slip: {(1,): chance, STOPPED: 1 - chance} for slip, chance in ratio_slips(case).items()
     }
-    slips = {slip: {(1,): chance, STOPPED: 1 - chance} for slip, chance in chances.items()}
     what = "the probability that child {} of node 0 is accepted (0: none is)"
-    claim = Claim(what, step_law(case, 0)[0], slips, "It should be min(1, target / draft).")
+    claim = Claim(
+        what,
+        step_law(case, 0)[0],
+        slips,
+        "It should be min(1, target / draft) of the child's token.",
+        lambda slip: all(
+            abs(each.found(student).share(each.passes(1)) - ratio_slips(each)[slip]) <= TOLERANCE
+            for each in others
+        ),
+    )
     claim.expect(case.found(student).of(case.step_after(0)))
 
 
@@ -133,9 +132,11 @@ def each_rejection_changes_what_the_next_child_is_compared_with(
     slips = {slip: row_law(step_law(case, 0, subtract=how)[1]) for slip, how in LEFT.items()}
     last = residual_row(case.target[0], case.draft[children[-1]])
     slips["That is the residual of the last child alone."] = row_law(last)
+    slips[SAME_TOKEN] = row_law(step_law(case, 0, case.first_of_each_token(0))[1])
     what = f"the probability that token {{}} comes after all {len(children)} are rejected"
     why = "Draw it from what all rejections have left."
-    Claim(what, row_law(left), slips, why).expect(found.of(token, case.ends_at(0)))
+    if law[STOPPED] > TOLERANCE:
+        Claim(what, row_law(left), slips, why).expect(found.of(token, case.ends_at(0)))
 
 
 def tried_order(student: Student, case: TreeCase) -> Sequence[int]:
@@ -199,13 +200,21 @@ def the_path_goes_from_parent_to_child(student: Student, case: TreeCase) -> None
         raise Wrong("the path", expected=expected, got=got, why=why, cause=why)
 
 
+def branches_found(student: Student, case: TreeCase) -> Law:
+    """What is found. Raises: NotJudged if some paths do not go from parent to child."""
+    found = case.found(student)
+    if any(outcome[:-1] not in case.forms_of(outcome) for outcome in found.probabilities):
+        raise NotJudged("the path does not go from parent to child. Correct that first")
+    return found
+
+
 @_tree(
     "deep",
     hint="After an acceptance, go on with the target's row of the accepted node.",
 )
 def from_an_accepted_child_it_goes_on_as_from_node_0(student: Student, case: TreeCase) -> None:
     """What happens at a node deeper in the tree is what happens if it is node 0."""
-    found = case.found(student)
+    found = branches_found(student, case)
     for node in range(len(case.tokens)):
         children = case.children(node)
         if not children or found.share(case.passes(node)) < TOLERANCE:
@@ -238,7 +247,7 @@ def from_an_accepted_child_it_goes_on_as_from_node_0(student: Student, case: Tre
 )
 def a_node_without_children_gives_one_token_more(student: Student, case: TreeCase) -> None:
     """If the path ends at a node without children, the token is drawn from its target's row."""
-    found = case.found(student)
+    found = branches_found(student, case)
     for node in range(1, len(case.tokens)):
         at_end = found.of(token, case.ends_at(node))
         if case.children(node) or sum(at_end.values()) < TOLERANCE:
