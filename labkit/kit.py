@@ -27,7 +27,7 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.measuring.roofline": "ModelWork Roofline pass_floor",
         "labkit.measuring.tables": "Table",
         "labkit.memory": "longest_sequence",
-        "labkit.models.arguments": "check_rows check_sampling check_start cut_after",
+        "labkit.models.arguments": "check_rows check_sampling check_start check_tree cut_after",
         "labkit.models.configs": "ModelConfig",
         "labkit.models.facts": "data_path gpus match_gpu vram_readings",
         "labkit.models.prompts": "Prompt prompts",

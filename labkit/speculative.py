@@ -12,7 +12,13 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Generator, Tensor
 
-from labkit.models.arguments import check_rows, check_sampling, check_start, cut_after
+from labkit.models.arguments import (
+    check_rows,
+    check_sampling,
+    check_start,
+    check_tree,
+    cut_after,
+)
 from labkit.models.sampling import Block, CachedModel, sample
 
 
@@ -355,3 +361,51 @@ def verify_batch(
     padded = torch.cat([draft_probs.where(is_drafted[..., None], 0), nothing], dim=1)
     left = residual(target_probs[index, n_kept], padded[index, n_kept])
     return n_kept, torch.multinomial(left, 1, generator=rng)[:, 0]
+
+
+def verify_tree(
+    tokens: Sequence[int],
+    parents: Sequence[int],
+    draft_probs: Tensor,
+    target_probs: Tensor,
+    rng: Generator | None = None,
+) -> tuple[list[int], int]:
+    """Decide which path of a token tree is accepted, and draw the next token.
+
+    Node i has the token tokens[i] and the parent parents[i] < i. Node 0 is
+    the last token of the text: its parent is -1, and its row of draft_probs
+    has no meaning. Every other node was drawn from its own row of
+    draft_probs. Siblings may have the same token.
+    The path begins at node 0. At a node, try its children in the order of
+    their numbers, in which they were drawn. At first, `left` is the target's
+    row of the node. Accept child c with token x with probability
+    min(1, left(x) / draft(x)), where draft is the row of c. Draw a uniform
+    number for each child that is tried. If c is rejected, `residual` of left
+    and draft becomes the new `left`, and the next child is tried. If c is
+    accepted, it is the next node of the path: its siblings are not tried any
+    more. If no child is accepted, or the node has none, the path ends there
+    and the next token is drawn from `left`. So a tree without branches is
+    `verify`. Draw with `torch.rand` and `sample`, both from rng; None means
+    torch's own generator. No argument is changed.
+
+    Shapes: tokens and parents have n entries, draft_probs and target_probs
+    are (n V). Row i of target_probs is about the token after node i.
+    Returns: the nodes of the path, node 0 first, and the next token.
+    Raises: ValueError for other shapes, for a node that does not come after
+    its parent, and for a parent -1 of another node than 0 (use
+    `check_tree`).
+    Source: SpecInfer (arXiv:2305.09781), Algorithm 2.
+    """
+    check_tree(tokens, parents, draft_probs, target_probs)
+    path, left = [0], target_probs[0]
+    for node, token in enumerate(tokens):
+        if parents[node] != path[-1]:
+            continue
+        draft = draft_probs[node]
+        uniform = torch.rand((), generator=rng, dtype=left.dtype, device=left.device)
+        if uniform < left[token] / draft[token]:
+            path.append(node)
+            left = target_probs[node]
+        else:
+            left = residual(left, draft)
+    return path, sample(left, rng)

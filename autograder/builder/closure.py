@@ -51,7 +51,7 @@ def _own_modules(lab: Lab) -> Iterator[str]:
     """The modules of the lab's checks, and of the names that the lab's folder offers."""
     yield from offered_by(f"labkit.labs.{lab.topic}").values()
     folder = REPOSITORY / f"labkit/labs/{lab.topic}/checks"
-    yield from sorted(_name_of(path) for path in folder.glob("*.py"))
+    yield from sorted(_name_of(path) for path in folder.rglob("*.py"))
 
 
 @cache

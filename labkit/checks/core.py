@@ -18,7 +18,7 @@ function are shorter as a table, which has its own open cases: see `labkit.check
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from types import ModuleType
 from typing import Any, Self
 
@@ -209,9 +209,9 @@ def _check_modules(topic: str) -> list[ModuleType]:
 
 
 def names_of_check_modules(topic: str) -> list[str]:
-    """Every module in the folder of a lab's checks, by name: none of them has to be listed."""
+    """Every module in the folder of a lab's checks, and in folders there: none has to be listed."""
     package = import_module(f"labkit.labs.{topic}.checks")
-    return [module.name for module in iter_modules(package.__path__, f"{package.__name__}.")]
+    return [module.name for module in walk_packages(package.__path__, f"{package.__name__}.")]
 
 
 def play_check(

@@ -71,6 +71,38 @@ def check_rows(drafted: Sequence[int], draft_probs: Tensor, target_probs: Tensor
         )
 
 
+def check_parents(parents: Sequence[int]) -> None:
+    """Raise ValueError unless each node comes after its parent; -1 stands for no parent."""
+    for node, parent in enumerate(parents):
+        if not -1 <= parent < node:
+            raise ValueError(f"node {node} must come after its parent, which is node {parent}")
+
+
+def check_tree(
+    tokens: Sequence[int], parents: Sequence[int], draft_probs: Tensor, target_probs: Tensor
+) -> None:
+    """Raise ValueError unless n nodes come with n parents and two tensors (n V).
+
+    Each node comes after its parent, and node 0 alone has none (-1).
+    """
+    n = len(tokens)
+    if n == 0:
+        raise ValueError("the tree is empty: it needs node 0, the last token of the text")
+    if len(parents) != n:
+        raise ValueError(f"{n} tokens need {n} parents; got {len(parents)}")
+    check_parents(parents)
+    for node, parent in enumerate(parents):
+        if node and parent == -1:
+            raise ValueError(f"node {node} has no parent (-1), but only node 0 may have none")
+    wanted = (n, target_probs.shape[-1])
+    found = (tuple(draft_probs.shape), tuple(target_probs.shape))
+    if found != (wanted, wanted):
+        raise ValueError(
+            f"a tree of {n} nodes needs draft_probs {wanted} and target_probs {wanted}; "
+            f"got {found[0]} and {found[1]}"
+        )
+
+
 def check_rewind(n_cached: int, n_now: int) -> None:
     """Raise ValueError unless a cache of n_now tokens can go back to n_cached."""
     if not 0 <= n_cached <= n_now:

@@ -2,9 +2,7 @@
 
 A tree is a list of parents: node i stands behind node parents[i] < i; -1 for a node that has none.
 Node 0 is the last token of the text, which is in no cache; every other node is a guess at what
-follows its parent. Children are tried one after the other. Each remembers the distribution it was
-drawn from, and a rejected one changes what the next is compared with; so the text keeps the
-target's distribution.
+follows its parent. Each remembers the distribution it was drawn from, which `verify_tree` needs.
 
 Source: SpecInfer (arXiv:2305.09781), Algorithm 2. There children are tried in random order; any
 order does that was fixed without a look at the tokens, such as that in which they were drawn.
@@ -18,10 +16,10 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from labkit.models.arguments import check_sampling, check_start, cut_after
-from labkit.models.sampling import Block, CachedModel, sample
+from labkit.models.arguments import check_parents, check_sampling, check_start, cut_after
+from labkit.models.sampling import Block, CachedModel
 from labkit.speculative import distribution as kit_distribution
-from labkit.speculative import residual as kit_residual
+from labkit.speculative import verify_tree as kit_verify_tree
 
 
 class TreeModel(CachedModel, Protocol):
@@ -35,13 +33,6 @@ class TreeModel(CachedModel, Protocol):
 
     def keep(self, n_cached: int, nodes: Sequence[int]) -> None:
         """Keep of what follows the first n_cached tokens only these nodes, in this order."""
-
-
-def check_parents(parents: Sequence[int]) -> None:
-    """Raise ValueError unless each node comes after its parent."""
-    for node, parent in enumerate(parents):
-        if not -1 <= parent < node:
-            raise ValueError(f"node {node} must come after its parent, which is node {parent}")
 
 
 def depths(parents: Sequence[int]) -> list[int]:
@@ -148,41 +139,6 @@ def _check_widths(widths: Sequence[int]) -> None:
         raise ValueError(f"widths must be at least 1, not {list(widths)}")
 
 
-def verify_tree(
-    tree: Tree,
-    target_probs: Tensor,
-    rng: Generator | None = None,
-    residual: Callable[[Tensor, Tensor], Tensor] = kit_residual,
-) -> tuple[list[int], int]:
-    """The path of the tree that stays, and the token that follows it.
-
-    From node 0 on: child x is accepted with probability min(1, target(x) / draft(x)); if it is
-    not, the target's distribution becomes its residual for the siblings after x. If none is
-    accepted, the token comes from what is left. With one child per node this is `verify`.
-
-    Shapes: target_probs (n V), row i after node i.
-    Returns: the nodes of the path, node 0 first, and the token.
-    Raises: ValueError for another shape.
-    """
-    if target_probs.shape != tree.draft_probs.shape:
-        raise ValueError(
-            f"a row of target_probs for each node is wanted, {tuple(tree.draft_probs.shape)}; "
-            f"got {tuple(target_probs.shape)}"
-        )
-    path = [0]
-    while True:
-        probs = target_probs[path[-1]]
-        for child in tree.children(path[-1]):
-            token, draft_probs = tree.tokens[child], tree.draft_probs[child]
-            uniform = torch.rand((), generator=rng, dtype=probs.dtype, device=probs.device)
-            if uniform < probs[token] / draft_probs[token]:
-                path.append(child)
-                break
-            probs = residual(probs, draft_probs)
-        else:
-            return path, sample(probs, rng)
-
-
 def speculative_tree(
     target: TreeModel,
     draft: CachedModel,
@@ -197,14 +153,14 @@ def speculative_tree(
     rng: Generator | None = None,
     blocks: list[Block] | None = None,
     distribution: Callable[..., Tensor] = kit_distribution,
-    residual: Callable[[Tensor, Tensor], Tensor] = kit_residual,
+    verify_tree: Callable[..., tuple[list[int], int]] = kit_verify_tree,
 ) -> list[int]:
     """Up to n_new tokens after the prompt: `speculative` with a tree of guesses in each block.
 
     `blocks` gets a `Block` per block, in which n_drafted counts the tree's levels: a level is
     accepted if one of its nodes is. Levels that stand only in branches other than the path's do not
     count where the path runs out of guesses, for nothing was rejected there. distribution,
-    residual: as `labkit.speculative` has them, or a student's own.
+    verify_tree: as `labkit.speculative` has them, or a student's own.
 
     Returns: the new tokens; the end-of-text token, if it comes, is the last.
     Raises: ValueError as `speculative`, and for no widths or one below 1.
@@ -222,7 +178,7 @@ def speculative_tree(
         text, usable = [*prompt, *new], widths[: n_new - len(new) - 1]
         tree = expand(draft, text, usable, rng=rng, distribution=distribution, **warp)
         target_probs = distribution(target.feed_tree(tree.tokens, tree.parents), **warp)
-        path, token = verify_tree(tree, target_probs, rng, residual)
+        path, token = verify_tree(tree.tokens, tree.parents, tree.draft_probs, target_probs, rng)
         n_levels = tree.depth if tree.children(path[-1]) else len(path) - 1
         records.append(Block(n_levels, len(path) - 1, len(text)))
         written = cut_after([*(tree.tokens[node] for node in path[1:]), token], eos)

@@ -8,13 +8,15 @@ from cached_models import REAL
 from every_outcome import deviation, exact_law
 
 from labkit.labs.speculative.models import CopyDraft, Counted, TableModel, TransformersModel
-from labkit.labs.speculative.trees import Tree, expand, speculative_tree, verify_tree
+from labkit.labs.speculative.trees import expand, speculative_tree
 from labkit.speculative import (
     acceptance_rate,
     autoregressive,
     distribution,
     ngram_draft,
     speculative,
+    verify,
+    verify_tree,
 )
 
 
@@ -70,7 +72,8 @@ def play_top(as_drawn):
             draft.rewind(0)
             drawn = distribution(draft.feed([1])[-1])
             tree = replace(tree, draft_probs=drawn.expand(3, 3))
-        path, token = verify_tree(tree, distribution(target.feed_tree(tree.tokens, tree.parents)))
+        target_probs = distribution(target.feed_tree(tree.tokens, tree.parents))
+        path, token = verify_tree(tree.tokens, tree.parents, tree.draft_probs, target_probs)
         return (*(tree.tokens[node] for node in path[1:]), token)[0]
 
     return play
@@ -164,5 +167,38 @@ def test_what_is_no_tree_is_refused():
         speculative_tree(table(1), table(2), [0], 1, [2, 0])
     with pytest.raises(ValueError, match="gamma must be at least 1"):
         speculative_tree(table(1), table(2), [0], 3, [])
-    with pytest.raises(ValueError, match=r"\(2, 3\); got \(1, 3\)"):
-        verify_tree(Tree([0, 1], [-1, 0], torch.ones(2, 3)), torch.ones(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "parents", "n_rows", "sentence"),
+    [
+        ([], [], 0, "the tree is empty"),
+        ([0, 1], [-1], 2, "2 tokens need 2 parents; got 1"),
+        ([0, 1, 1], [-1, 2, 0], 3, "node 1 must come after its parent, which is node 2"),
+        ([0, 1], [-1, 1], 2, "node 1 must come after its parent, which is node 1"),
+        ([0, 1], [-1, -1], 2, "node 1 has no parent"),
+        ([0, 1], [0, 0], 2, "node 0 must come after its parent"),
+        ([0, 1], [-1, -2], 2, "node 1 must come after its parent, which is node -2"),
+        ([0, 1], [-1, 0], 1, r"target_probs \(2, 3\); got \(2, 3\) and \(1, 3\)"),
+    ],
+)
+def test_a_tree_that_is_none_is_not_verified(tokens, parents, n_rows, sentence):
+    draft_probs, target_probs = torch.ones(len(tokens), 3), torch.ones(n_rows, 3)
+    with pytest.raises(ValueError, match=sentence):
+        verify_tree(tokens, parents, draft_probs, target_probs)
+
+
+def test_a_chain_is_verified_as_a_block(monkeypatch):
+    rng = seeded(5)
+    draft, target = torch.rand(2, 4, 3, generator=rng).double().softmax(-1)
+    tokens = [2, 0, 1, 1]
+
+    def block():
+        return verify(tokens[1:], draft[1:], target)
+
+    def chain():
+        path, token = verify_tree(tokens, [-1, 0, 1, 2], draft, target)
+        return len(path) - 1, token
+
+    expected = exact_law(block, monkeypatch)
+    assert deviation(exact_law(chain, monkeypatch), expected) < 1e-12

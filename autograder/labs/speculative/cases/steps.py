@@ -36,7 +36,7 @@ def step_cases(rng: random.Random) -> dict[str, list]:
     }
 
 
-def _row(rng: random.Random, n: int, least: float = 0.06) -> Row:
+def random_row(rng: random.Random, n: int, least: float = 0.06) -> Row:
     """A distribution of which no share is below `least`."""
     raw = [rng.random() ** 2 for _ in range(n)]
     return tuple(least + (1 - n * least) * one / sum(raw) for one in raw)
@@ -120,7 +120,7 @@ def _residuals(rng: random.Random) -> list[ResidualCase]:
     def pair() -> tuple[Row, Row]:
         """Several tokens have more of the target, several less, each by a margin."""
         while True:
-            target, draft = _row(rng, 6), _row(rng, 6)
+            target, draft = random_row(rng, 6), random_row(rng, 6)
             gaps = [a - b for a, b in zip(target, draft, strict=True)]
             most = [sum(gap > 0.03 for gap in gaps), sum(gap < -0.03 for gap in gaps)]
             if min(most) >= 2 and min(map(abs, gaps)) > 0.003:
@@ -131,7 +131,7 @@ def _residuals(rng: random.Random) -> list[ResidualCase]:
         return ResidualCase(kind, tuple(target), tuple(draft), _tuples(residual(*tensors)))
 
     pairs = [pair() for _ in range(9)]
-    same = _row(rng, 6)
+    same = random_row(rng, 6)
     targets, drafts = zip(*pairs[2:4], (same, same), strict=True)
     blocks = [zip(*pairs[i : i + 2], strict=True) for i in (4, 6)]
     return [
@@ -153,7 +153,11 @@ def _block(rng: random.Random, k: int, vocab_size: int = 4) -> VerifyCase:
     draft: list[Row] = []
     target: list[Row] = []
     while len(target) <= k:
-        x, guess, row = rng.randrange(vocab_size), _row(rng, vocab_size), _row(rng, vocab_size)
+        x, guess, row = (
+            rng.randrange(vocab_size),
+            random_row(rng, vocab_size),
+            random_row(rng, vocab_size),
+        )
         if target and not 0.1 < row[drafted[-1]] / draft[-1][drafted[-1]] < 0.9:
             continue
         if len(target) < k:
@@ -170,7 +174,7 @@ def _block(rng: random.Random, k: int, vocab_size: int = 4) -> VerifyCase:
 def _certain(rng: random.Random) -> VerifyCase:
     """A token that the target gives more than the draft: it stays."""
     while True:
-        guess, row, behind = (_row(rng, 4) for _ in range(3))
+        guess, row, behind = (random_row(rng, 4) for _ in range(3))
         token = rng.randrange(4)
         if row[token] > 1.2 * guess[token] and behind[token] < 0.9 * guess[token]:
             return _expected((token,), (guess,), (row, behind))
@@ -184,7 +188,7 @@ def _blocks_with_zeros(rng: random.Random) -> list[VerifyCase]:
     while True:
         first, second = _block(rng, 2), _block(rng, 1)
         excluded = first.drafted[1]
-        before, behind = first.target[0], _row(rng, 4)
+        before, behind = first.target[0], random_row(rng, 4)
         more = [
             row[excluded] - guess[excluded]
             for row, guess in zip((before, behind), first.draft, strict=True)

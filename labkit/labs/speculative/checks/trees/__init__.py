@@ -1,0 +1,1 @@
+"""Checks of `verify_tree`, with the trees that they play."""
