@@ -897,7 +897,7 @@ print(
 # the decision: if a child is rejected, its next sibling gets a chance. `check_tree(tokens, parents,
 # draft_probs, target_probs)` refuses what is no tree.
 
-# %% exercise="labkit.speculative:verify_tree" points=1.5 minutes=45 level=3
+# %% exercise="labkit.speculative:verify_tree" points=1.25 minutes=45 level=3
 
 # %% [markdown]
 # Does the text still have the target's distribution? Count every outcome, as in section 4.
