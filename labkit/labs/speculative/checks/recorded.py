@@ -119,7 +119,7 @@ def _ratio(field: str) -> float:
     return fast / slow
 
 
-@_two_gpus(hint="Does a verification of 8 tokens take longer than a step of one, on these cards?")
+@_two_gpus(hint="Compare a verification of 8 tokens with a step of one, on these cards.")
 def what_decides_about_a_verification(student: Student, case: AnswerCase) -> None:
     """A verification of 8 tokens waits for the memory or for the arithmetic."""
     got = fields_of(student, case, ("verification_waits_for",))["verification_waits_for"]
