@@ -913,7 +913,8 @@ tree_target, tree_draft = (lab.TableModel.random(2, rng) for _ in range(2))
 def tree_text(source, n_new, widths, blocks=None):
     tree_target.rewind(0)
     tree_draft.rewind(0)
-    models, mine = (tree_target, tree_draft), {"verify_tree": verify_tree}
+    models = tree_target, tree_draft
+    mine = {"verify_tree": verify_tree, "distribution": distribution}
     with kit.scripted(source, globals()):
         return lab.speculative_tree(
             *models, [0], n_new, widths, blocks=blocks, **mine
