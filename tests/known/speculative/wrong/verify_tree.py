@@ -76,6 +76,7 @@ def verify_tree(tokens, parents, draft_probs, target_probs, rng=None):
 
 # fails an_only_child_is_accepted_by_the_ratio
 #   each_rejection_changes_what_the_next_child_is_compared_with
+#   (after_a_rejection_the_token_is_drawn_from_what_is_left)
 
 # %% the target's row of the child
 # = uniform < left[token] / draft[token] => uniform < target_probs[node, token] / draft[token]
