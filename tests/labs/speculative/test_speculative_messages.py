@@ -44,6 +44,26 @@ def test_the_first_case_tells_each_mistake_of_a_block_from_the_others(slip):
         ("verify", "kept always", "All drafted tokens are accepted", "Draw it from"),
         ("verify", "the ratio upside down", "The ratio is inverted", "are accepted. Compare"),
         ("verify", "eps in the residual", "comes after the accepted ones", "is accepted"),
+        (
+            "verify_tree",
+            "the residual is not taken",
+            "rejected child changed nothing",
+            "is removed",
+        ),
+        ("verify_tree", "the rejected token alone is removed", "is removed", "changed nothing"),
+        (
+            "verify_tree",
+            "each residual from the target's own row",
+            "of the last child alone",
+            "changed nothing",
+        ),
+        ("verify_tree", "one uniform for all siblings", "One uniform number decides", "begins"),
+        ("verify_tree", "the same token is tried once", "the token of an earlier one", "uniform"),
+        ("verify_tree", "the last child first", "The last child is tried first", "rejected"),
+        ("verify_tree", "always accepted", "The child is always accepted", "inverted"),
+        ("verify_tree", "the ratio upside down", "The ratio is inverted", "always accepted"),
+        ("verify_tree", "siblings of an accepted node are tried, too", "A sibling of", "uniform"),
+        ("verify_tree", "the bonus from the last row", "the target's last row", "the parent"),
         ("acceptance_rate", "whole blocks left out", "accepted whole count", "no token is rej"),
         ("published_alpha", "one for all", "also your alpha for another", "no end"),
         ("verify_batch", "a full acceptance draws from a residual too", "", "row 0 was subtracted"),
@@ -58,6 +78,15 @@ def test_a_cause_is_named_only_where_it_is_so(exercise, title, said, unsaid):
     text = " ".join(found.message for found in findings if not found.passed)
     assert said in text
     assert unsaid not in text
+
+
+def test_siblings_drawn_without_replacement_are_named_and_keep_at_most_half():
+    title = "a tried token is taken out of the draft, as if drawn without replacement"
+    (mutant,) = (each for each in mutants_of(LAB) if each.title == title)
+    findings = findings_for(LAB, "verify_tree", {"verify_tree": mutant.source})
+    (failed,) = (found for found in findings if not found.passed)
+    assert "Siblings are drawn with replacement" in failed.message
+    assert sum(share_of_points(findings, 1.5)) == pytest.approx(0.75, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -36,19 +36,6 @@ draft = draft_probs[node]
 left = left.index_fill(0, torch.tensor(token), 0)
 left = left / left.sum()
 
-# %% siblings are compared with the target, and the token is drawn from it
-def verify_tree(tokens, parents, draft_probs, target_probs, rng=None):
-    check_tree(tokens, parents, draft_probs, target_probs)
-    path, tried = [0], 1
-    while tried < len(tokens):
-        if parents[tried] == path[-1]:
-            x = tokens[tried]
-            ratio = target_probs[path[-1], x] / draft_probs[tried, x]
-            if torch.rand((), generator=rng) < ratio:
-                path.append(tried)
-        tried += 1
-    return path, sample(target_probs[path[-1]], rng)
-
 # fails after_a_rejection_the_token_is_drawn_from_what_is_left
 
 # %% the target after all rejections
@@ -76,6 +63,7 @@ def verify_tree(tokens, parents, draft_probs, target_probs, rng=None):
 
 # fails an_only_child_is_accepted_by_the_ratio
 #   each_rejection_changes_what_the_next_child_is_compared_with
+#   (after_a_rejection_the_token_is_drawn_from_what_is_left)
 
 # %% the target's row of the child
 # = uniform < left[token] / draft[token] => uniform < target_probs[node, token] / draft[token]
@@ -127,22 +115,6 @@ def verify_tree(tokens, parents, draft_probs, target_probs, rng=None):
         if len(path) == here:
             return path, sample(left, rng)
 
-# %% sorted by token
-def verify_tree(tokens, parents, draft_probs, target_probs, rng=None):
-    check_tree(tokens, parents, draft_probs, target_probs)
-    path = [0]
-    while True:
-        left, here = target_probs[path[-1]], len(path)
-        children = [i for i, parent in enumerate(parents) if parent == path[-1]]
-        for child in sorted(children, key=lambda child: tokens[child]):
-            ratio = left[tokens[child]] / draft_probs[child, tokens[child]]
-            if torch.rand((), generator=rng) < ratio:
-                path.append(child)
-                break
-            left = residual(left, draft_probs[child])
-        if len(path) == here:
-            return path, sample(left, rng)
-
 # fails the_path_goes_from_parent_to_child
 #   from_an_accepted_child_it_goes_on_as_from_node_0
 #   a_node_without_children_gives_one_token_more
@@ -170,14 +142,6 @@ def verify_tree(tokens, parents, draft_probs, target_probs, rng=None):
 
 # %% siblings of an accepted node are tried, too
 # = if parents[node] != path[-1]: => if parents[node] not in path:
-
-# fails the_path_goes_from_parent_to_child
-#   from_an_accepted_child_it_goes_on_as_from_node_0
-#   a_node_without_children_gives_one_token_more
-#   (what_the_target_excludes_never_gets_into_the_text)
-
-# %% a node after the other, whatever its parent
-# = if parents[node] != path[-1]: => if node == 0:
 
 # fails the_path_goes_from_parent_to_child
 
@@ -322,9 +286,6 @@ draft_probs.mul_(2).div_(2.000001)
 
 # %% the uniforms are of torch's own generator
 # = torch.rand((), generator=rng, dtype=left.dtype, device=left.device) => torch.rand((), dtype=left.dtype)
-
-# %% the token is of torch's own generator
-# = sample(left, rng) => sample(left)
 
 # %% the seed of rng again in each call
 # - check_tree(tokens, parents, draft_probs, target_probs)

@@ -141,11 +141,15 @@ def each_rejection_changes_what_the_next_child_is_compared_with(
 
 def tried_order(student: Student, case: TreeCase) -> Sequence[int]:
     """The order of the children that fits what is found; another check asks for the right one."""
-    children, step = case.children(0), case.found(student).of(case.step_after(0))
-    fits = (
+    found, children = case.found(student), case.children(0)
+    step, at_end = found.of(case.step_after(0)), found.of(token, case.ends_at(0))
+    fitting = [
         order for order in permutations(children) if is_close(step, step_law(case, 0, order)[0])
-    )
-    return next(fits, children)
+    ]
+    if not fitting or tuple(children) in fitting:
+        return children
+    ends = (order for order in fitting if is_close(at_end, row_law(step_law(case, 0, order)[1])))
+    return next(ends, fitting[0])
 
 
 @_tree(
