@@ -86,10 +86,11 @@ def list_in(got: Any, what: str, expected: str, n: int | None = None) -> list:
     return list(parts)
 
 
-def expect_mapping(got: Any, keys: tuple[str, ...], what: str) -> dict:
+def expect_mapping(got: Any, keys: tuple[object, ...], what: str) -> dict:
     """The answer is a dict with these keys, every one filled in; returns it."""
     refuse_blank(got)
-    claim, expected = f"{what} should be a dict with the keys {', '.join(keys)}", "those keys"
+    names = ", ".join(map(str, keys))
+    claim, expected = f"{what} should be a dict with the keys {names}", "those keys"
     if not isinstance(got, dict):
         raise Wrong(claim, expected=expected, got=show(got))
     if missing := [key for key in keys if key not in got]:

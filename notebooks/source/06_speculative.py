@@ -284,6 +284,66 @@ print(f"largest difference: {law.deviation(expected):.1e}")
 # Try it: in your `verify`, use `target_probs[i]` in place of the residual, run the cells again, and
 # look at the difference. Then undo the change.
 #
+# ### Other rules of acceptance
+#
+# Engines do not all accept by the ratio. `lab.RULES` has five rules for one drafted token x:
+#
+# | rule | the draft | x is kept | otherwise, the text gets | used in |
+# |---|---|---|---|---|
+# | `ratio` | draws x | with probability min(1, target(x) / draft(x)) | a token of the residual | the two papers; vLLM |
+# | `one_hot` | takes its most likely x | with probability target(x) | a token of the target, but not x | vLLM with n-grams; EAGLE |
+# | `strict` | draws x | if the target draws x, too | the token that the target drew | vLLM of early 2026 |
+# | `threshold` | draws x | if target(x) ≥ 0.3 | a token of the target | SGLang, as an option |
+# | `greedy` | draws x | if x is the target's most likely token | that most likely token | SGLang without its sampling kernel |
+#
+# *Medusa* ([Cai et al., 2024](https://arxiv.org/abs/2401.10774)) has a threshold that falls with the
+# target's entropy. It is called typical acceptance. A rule is **lossless** if the text's token has
+# exactly the target's distribution.
+#
+# `lab.one_token(rule, draft_probs, target_probs)` drafts a token and decides about it. It returns
+# `is_kept` and the text's token. This cell shows every outcome of `ratio` for two toy models of
+# three tokens.
+
+
+# %% experiment="one_rule"
+def rule_law(rule, temperature):
+    draft_probs, target_probs = lab.toy_probs(temperature)
+
+    def play_rule(source):
+        with kit.scripted(source):
+            return lab.one_token(rule, draft_probs, target_probs)
+
+    return kit.exact_law(play_rule)
+
+
+for name, probs in zip(("draft", "target"), lab.toy_probs(1.0), strict=True):
+    print(f"{name:<8}", *(f"{each:.4f}" for each in probs.tolist()))
+outcomes = rule_law("ratio", 1.0).probabilities
+for (is_kept, token), probability in outcomes.items():
+    what = "kept" if is_kept else "replaced"
+    print(f"token {token}, {what:<10}{probability:.4f}")
+
+# %% [markdown]
+# ### Question: which rules are lossless?
+#
+# Compute with `rule_law` for every rule, at temperatures 1.0 and 0.2:
+#
+# * `lossless`: `True` if the text's token has the target's distribution at both temperatures, or
+#   else `False`. Add the outcomes with the same token, kept or replaced, and compare.
+# * `kept`: the probability that the drafted token is kept, at 1.0 and at 0.2, to three decimals.
+#
+# Then look at the lossless rules: which one keeps most at 1.0, and which at 0.2?
+
+# %% answer="acceptance_rules" points=0.5
+acceptance_rules = {
+    "ratio": {"lossless": True, "kept": {1.0: 0.866, 0.2: 0.62}},
+    "one_hot": {"lossless": True, "kept": {1.0: 0.415, 0.2: 0.657}},
+    "strict": {"lossless": True, "kept": {1.0: 0.332, 0.2: 0.37}},
+    "threshold": {"lossless": False, "kept": {1.0: 0.639, 0.2: 0.587}},
+    "greedy": {"lossless": False, "kept": {1.0: 0.376, 0.2: 0.504}},
+}
+
+# %% [markdown]
 # Next comes the real pair, at temperature 0. Its text must be the target's own text, token by
 # token.
 
@@ -862,7 +922,8 @@ batches = {"first_without_gain": 256, "keeps_all": 1.07, "keeps_512": 2.22}
 #
 # You can choose γ anew before every block, from what was accepted so far. Text that is easy for the
 # draft gets long drafts, and surprising text gets short ones. The distribution of the text stays
-# the same, because the choice depends only on tokens that are already written.
+# the same, because the choice depends only on tokens that are already written. So an adaptive γ is
+# *lossless*, in the sense of section 4.
 #
 # The durations in this cell are invented: 0.3 for a step of the draft, 4.8 for a step of the
 # target, and 4.8 + 0.2 γ for a verification.

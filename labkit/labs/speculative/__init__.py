@@ -11,6 +11,7 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.labs.speculative.batches": "batch_steps batches_table by_batch",
         "labkit.labs.speculative.models": "CopyDraft Counted TableModel TransformersModel",
         "labkit.labs.speculative.records": "gains ratios_of",
+        "labkit.labs.speculative.rules": "RULES one_token toy_probs",
         "labkit.labs.speculative.sampled": "Samplers",
         "labkit.labs.speculative.trees": "ancestor_mask speculative_tree",
         "labkit.labs.speculative.widget": "speculation_player",

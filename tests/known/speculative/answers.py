@@ -3,7 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
-from autograder.labs.speculative.cases.gains import RIGHT_NOTATION
+from autograder.labs.speculative.cases.gains import RIGHT_NOTATION, right_rules
 from labkit.labs.speculative.checks.answers import CHEN, LEVIATHAN
 
 _LEVIATHAN = "the_letters_of_leviathan_et_al"
@@ -11,6 +11,9 @@ _CHEN = "the_letters_of_chen_et_al"
 _RESIDUAL = "the_residual_in_the_letters_of_each"
 _SHORT = "rates_of_short_blocks_become_alpha"
 _LONG = "rates_of_long_blocks_become_alpha"
+_LOSSLESS = "each_rule_is_lossless_or_not"
+_HOT = "what_is_kept_at_temperature_1"
+_COLD = "what_is_kept_at_a_low_temperature"
 _EAGER = "eager_steps_are_predicted"
 _CAPTURED = "captured_steps_are_predicted"
 
@@ -21,6 +24,24 @@ def notation(leviathan: Any = None, chen: Any = None) -> str:
     answer[LEVIATHAN].update(leviathan or {})
     answer[CHEN].update(chen or {})
     return f"notation = {answer!r}"
+
+
+def rules(
+    lossless: dict[str, Any] | None = None,
+    hot: dict[str, Any] | None = None,
+    cold: dict[str, Any] | None = None,
+) -> str:
+    """The cell on rules of acceptance, with some rules' entries changed."""
+    answer = right_rules()
+    for rule, entry in answer.items():
+        kept = {1.0: round(entry["kept"][1.0], 3), 0.2: round(entry["kept"][0.2], 3)}
+        kept[1.0], kept[0.2] = (hot or {}).get(rule, kept[1.0]), (cold or {}).get(rule, kept[0.2])
+        answer[rule] = {"lossless": (lossless or {}).get(rule, entry["lossless"]), "kept": kept}
+    return f"acceptance_rules = {answer!r}"
+
+
+def _column(temperature: float) -> dict[str, float]:
+    return {rule: entry["kept"][temperature] for rule, entry in right_rules().items()}
 
 
 def alphas(two: Any, three: Any, five: Any, seven: Any) -> str:
@@ -76,6 +97,34 @@ NOTATION = [
     ("words", (_CHEN,), notation(chen={"draft": "small"})),
     ("a number", (_RESIDUAL,), notation({"residual": 0})),
     ("another paper's name", (_CHEN, _RESIDUAL), notation().replace("Chen", "Chan")),
+]  # fmt: skip
+
+_ALL_RULES = (_LOSSLESS, _HOT, _COLD)
+_KEPT = (_HOT, _COLD)
+RULES = [
+    ("a threshold is lossless", (_LOSSLESS,), rules({"threshold": True})),
+    ("greedy verification is lossless", (_LOSSLESS,), rules({"greedy": True})),
+    ("lossless is what keeps most", (_LOSSLESS,), rules({"one_hot": False, "strict": False})),
+    ("all are lossless", (_LOSSLESS,), rules(dict.fromkeys(right_rules(), True))),
+    ("none is", (_LOSSLESS,), rules(dict.fromkeys(right_rules(), False))),
+    ("words for True", (_LOSSLESS,), rules({"ratio": "yes"})),
+    ("1 for True", (_LOSSLESS,), rules({"ratio": 1})),
+    ("the sum of products", _KEPT, rules(hot={"ratio": 0.332}, cold={"ratio": 0.370})),
+    ("the temperatures exchanged", _KEPT, rules(hot=_column(0.2), cold=_column(1.0))),
+    ("one temperature for both", (_COLD,), rules(cold=_column(1.0))),
+    ("what is replaced", _KEPT, rules(hot={"strict": 0.668}, cold={"strict": 0.63})),
+    ("the overlap for every rule", _KEPT,
+     rules(hot=dict.fromkeys(right_rules(), 0.866), cold=dict.fromkeys(right_rules(), 0.62))),
+    ("the target's share above the threshold", _KEPT,
+     rules(hot={"threshold": 0.772}, cold={"threshold": 0.967})),
+    ("how likely the target's best token is", (_COLD,), rules(cold={"greedy": 0.657})),
+    ("in percent", (_HOT,), rules(hot={"one_hot": 41.5})),
+    ("not a number", (_COLD,), rules(cold={"one_hot": None})),
+    ("two rules only", _ALL_RULES, "acceptance_rules = {'ratio': {}, 'strict': {}}"),
+    ("no dict for one rule", _ALL_RULES, "acceptance_rules = dict.fromkeys("
+     "('ratio', 'one_hot', 'strict', 'threshold', 'greedy'), True)"),
+    ("one number for both", _KEPT, "acceptance_rules = {rule: {'lossless': rule in "
+     "('ratio', 'one_hot', 'strict'), 'kept': 0.5} for rule in lab.RULES}"),
 ]  # fmt: skip
 
 _BOTH = (_SHORT, _LONG)
@@ -167,6 +216,7 @@ MUTANTS = {
     "two_gpus": TWO_GPUS,
     "batches": BATCHES,
     "notation": NOTATION,
+    "acceptance_rules": RULES,
     "published_alpha": ALPHAS,
     "will_it_win": PLANS,
 }
@@ -185,6 +235,23 @@ def alpha_of(ratio, gamma):
 
 published_alpha = {2: alpha_of(0.685, 2), 3: alpha_of(0.62, 3)}
 published_alpha |= {5: alpha_of(0.525, 5), 7: torch.tensor(alpha_of(0.467, 7))}
+"""
+_ENUMERATED = """\
+acceptance_rules = {}
+for rule in lab.RULES:
+    entry = {"lossless": True, "kept": {}}
+    for temperature in (1.0, 0.2):
+        draft_probs, target_probs = lab.toy_probs(temperature)
+        def play_rule(source):
+            with kit.scripted(source):
+                return lab.one_token(rule, draft_probs, target_probs)
+        outcomes = kit.exact_law(play_rule)
+        expected = {(token,): p for token, p in enumerate(target_probs.tolist())}
+        entry["kept"][temperature] = outcomes.share(lambda outcome: outcome[0])
+        found = outcomes.of(lambda outcome: outcome[1:])
+        same = [abs(found.get(token, 0) - expected[token]) < 1e-9 for token in expected]
+        entry["lossless"] = torch.tensor(same).all() & entry["lossless"]
+    acceptance_rules[rule] = entry
 """
 _PLANNED = """\
 will_it_win = {}
@@ -235,6 +302,18 @@ VARIANTS = {
             {"draft": " p ", "residual": "(q(x) \u2212 p(x))+"},
         ),
         "as code": notation({"residual": "clamp(p - q, min=0)"}, {"residual": "torch.relu(q-p)"}),
+    },
+    "acceptance_rules": {
+        "three digits": rules(),
+        "two digits": rules(
+            hot={rule: round(kept, 2) for rule, kept in _column(1.0).items()},
+            cold={rule: round(kept, 2) for rule, kept in _column(0.2).items()},
+        ),
+        "by every outcome": _ENUMERATED,
+        "by numpy": rules() + "\nimport numpy\n"
+        "for each in acceptance_rules.values():\n"
+        "    each['lossless'] = numpy.bool_(each['lossless'])\n"
+        "    each['kept'] = {t: numpy.float64(kept) for t, kept in each['kept'].items()}\n",
     },
     "published_alpha": {
         "three digits": alphas(0.773, 0.779, 0.793, 0.809),

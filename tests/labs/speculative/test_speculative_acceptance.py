@@ -10,8 +10,11 @@ from every_outcome import exact_law
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.labs.speculative.cases.gains import right_rules
+from labkit import kit
 from labkit.labs.speculative.models import TableModel
 from labkit.labs.speculative.records import alpha_of_ratio, counts_of, student_quantile
+from labkit.labs.speculative.rules import one_token, toy_probs
 from labkit.models.sampling import Block
 from labkit.speculative import (
     acceptance_rate,
@@ -235,3 +238,46 @@ def test_blocks_of_a_real_run_agree_with_the_overlap_of_its_models():
     speculative(target, draft, [0], 4000, 3, rng=rng, blocks=blocks)
     assert counts_of(blocks)["examined"] > 3000
     assert abs(acceptance_rate(blocks) - alpha) < 4 * (alpha * (1 - alpha) / 3000) ** 0.5
+
+
+def outcomes_of(rule, draft_probs, target_probs):
+    def play(source):
+        with kit.scripted(source):
+            return one_token(rule, draft_probs, target_probs)
+
+    return kit.exact_law(play)
+
+
+def is_lossless(rule, draft_probs, target_probs):
+    found = outcomes_of(rule, draft_probs, target_probs).of(lambda outcome: outcome[1:])
+    tokens = [found.get((token,), 0.0) for token in range(len(target_probs))]
+    return tokens == pytest.approx(target_probs.tolist(), abs=1e-9)
+
+
+def test_three_of_five_rules_keep_the_targets_distribution():
+    rows = torch.rand(20, 2, 4, generator=torch.Generator().manual_seed(5)).double()
+    pairs = (rows / rows.sum(-1, keepdim=True)).unbind()
+    for rule, right in right_rules().items():
+        assert all(is_lossless(rule, *pair) for pair in pairs) == right["lossless"], rule
+        assert is_lossless(rule, *toy_probs(1.0)) == right["lossless"], rule
+        assert is_lossless(rule, *toy_probs(0.2)) == right["lossless"], rule
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.2])
+def test_what_a_rule_keeps_by_every_outcome_is_its_closed_form(temperature):
+    for rule, right in right_rules().items():
+        outcomes = outcomes_of(rule, *toy_probs(temperature))
+        assert outcomes.share(lambda outcome: outcome[0]) == pytest.approx(
+            right["kept"][temperature]
+        )
+
+
+def test_the_lossless_rule_that_keeps_most_is_another_at_a_low_temperature():
+    lossless = {rule: right for rule, right in right_rules().items() if right["lossless"]}
+    most = {t: max(lossless, key=lambda rule: lossless[rule]["kept"][t]) for t in (1.0, 0.2)}
+    assert most == {1.0: "ratio", 0.2: "one_hot"}
+
+
+def test_a_rule_without_a_name_is_refused():
+    with pytest.raises(ValueError, match=r"one of ratio, one_hot, .* not 'typical'"):
+        one_token("typical", *toy_probs(1.0))

@@ -8,9 +8,10 @@ from typing import Any
 
 from labkit import speculative as lab
 from labkit.checks.answers import AnswerCase
-from labkit.labs.speculative.checks.answers import CHEN, LEVIATHAN
+from labkit.labs.speculative.checks.answers import CHEN, LEVIATHAN, TEMPERATURES
 from labkit.labs.speculative.checks.drafts import LookupCase
 from labkit.labs.speculative.checks.search import BestCase
+from labkit.labs.speculative.rules import THRESHOLD, toy_probs
 
 RIGHT_NOTATION = {
     LEVIATHAN: {"target": "p", "draft": "q", "residual": "p - q"},
@@ -25,11 +26,32 @@ def gain_cases(rng: random.Random) -> dict[str, list]:
         "ngram_draft": _lookups(rng),
         "best_gamma": [*_searches(rng), *_ties(rng)],
         "notation": [AnswerCase("notation", RIGHT_NOTATION)],
+        "acceptance_rules": [AnswerCase("acceptance_rules", right_rules())],
         "published_alpha": [AnswerCase("published_alpha")],
         "will_it_win": [AnswerCase("will_it_win", lab)],
         "batches": [AnswerCase("batches", lab)],
         **{name: [AnswerCase(name, "record")] for name in ("sources", "two_gpus")},
     }
+
+
+def right_rules() -> dict[str, dict[str, Any]]:
+    """For each rule of acceptance, whether it is lossless and what it keeps, in closed form."""
+    rules: dict[str, dict[str, Any]] = {
+        rule: {"lossless": rule in ("ratio", "one_hot", "strict"), "kept": {}}
+        for rule in ("ratio", "one_hot", "strict", "threshold", "greedy")
+    }
+    for temperature in TEMPERATURES:
+        draft, target = toy_probs(temperature)
+        kept = {
+            "ratio": draft.minimum(target).sum(),
+            "one_hot": target[draft.argmax()],
+            "strict": draft @ target,
+            "threshold": draft[target >= THRESHOLD].sum(),
+            "greedy": draft[target.argmax()],
+        }
+        for rule, probability in kept.items():
+            rules[rule]["kept"][temperature] = float(probability)
+    return rules
 
 
 def _lookups(rng: random.Random) -> list[LookupCase]:

@@ -5,14 +5,18 @@ student's functions, with hidden cases by those of `case.right`.
 """
 
 import re
+from collections.abc import Iterator
+from math import prod
 from statistics import fmean
 from typing import Any
 
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import Student
+from labkit.bridge.wire import is_array
 from labkit.checks.answers import AnswerCase, ask, choice_in, fields_of, finite_number_in, is_near
 from labkit.checks.compare import expect_mapping, joined, refuse_blank, show
 from labkit.checks.core import OnlyRead, Wrong, check
+from labkit.labs.speculative.rules import RULES
 
 LEVIATHAN, CHEN = "Leviathan et al., Algorithm 1", "Chen et al., Algorithm 2"
 PARTS = ("target", "draft", "residual")
@@ -25,6 +29,9 @@ NEAR_ALPHA = 0.005
 ALPHA = 0.78
 TIMES_S = {"eager": (23e-3, 29e-3, 34e-3), "captured": (0.70e-3, 4.06e-3, 4.55e-3)}
 NEAR_SPEEDUP = 0.005
+
+TEMPERATURES = (1.0, 0.2)
+NEAR_KEPT = 0.0051  # two decimals
 
 
 def _letters(student: Student, case: AnswerCase, paper: str) -> dict[str, str]:
@@ -218,4 +225,77 @@ def captured_steps_are_predicted(student: Student, case: AnswerCase) -> None:
     _expect_plan(student, case, "captured")
 
 
-OPEN_CASES = {name: [AnswerCase(name)] for name in ("notation", "published_alpha", "will_it_win")}
+def _rule(student: Student, case: AnswerCase, rule: str) -> dict:
+    """What is said of one rule of acceptance."""
+    entry = fields_of(student, case, tuple(RULES))[rule]
+    return expect_mapping(entry, ("lossless", "kept"), f'"{rule}"')
+
+
+@check("acceptance_rules", hint="Add the outcomes of each token, kept or replaced, and compare.")
+def each_rule_is_lossless_or_not(student: Student, case: AnswerCase) -> None:
+    """Each rule is called lossless if the token has the target's distribution, and only then."""
+    for rule in RULES:
+        what = f"{rule}, lossless"
+        entry = _rule(student, case, rule)["lossless"]
+        is_lossless = entry.item() if is_array(entry) and prod(entry.shape) == 1 else entry
+        if not isinstance(is_lossless, bool):
+            raise Wrong(what, expected="True or False", got=show(is_lossless))
+        if case.right and is_lossless != case.right[rule]["lossless"]:
+            why = (
+                "Compare with the target at both temperatures: one token comes too often."
+                if is_lossless
+                else "A rule that keeps fewer tokens may still have the target's distribution."
+            )
+            raise Wrong(f"{what}: {is_lossless} is not what the outcomes say", why=why)
+    if case.right is None:
+        raise OnlyRead
+
+
+def _expect_kept(student: Student, case: AnswerCase, temperature: float) -> None:
+    for rule in RULES:
+        what = f"{rule}, kept at {temperature}"
+        entry = expect_mapping(_rule(student, case, rule)["kept"], TEMPERATURES, f'"{rule}", kept')
+        kept = finite_number_in(entry[temperature], what)
+        if not 0 <= kept <= 1:
+            raise Wrong(what, expected="a probability", got=show(kept))
+        if case.right and abs(kept - case.right[rule]["kept"][temperature]) > NEAR_KEPT:
+            why = joined(_kept_slips(case.right, rule, temperature, kept))
+            cause = why or f"{what} does not follow"
+            raise Wrong(f"{what}, {show(kept)}: the outcomes say another", why=why, cause=cause)
+    if case.right is None:
+        raise OnlyRead
+
+
+def _kept_slips(right: Any, rule: str, temperature: float, kept: float) -> Iterator[str]:
+    """Sentences for the numbers that known mistakes give."""
+    (other,) = set(TEMPERATURES) - {temperature}
+    numbers = {name: right[name]["kept"] for name in RULES}
+    slips = {
+        "That is the number of the other temperature.": numbers[rule][other],
+        "That is the probability that the drafted token is replaced.": (
+            1 - numbers[rule][temperature]
+        ),
+        "That is Σ target · draft: both draw the same token. Only `strict` asks for that.": (
+            numbers["strict"][temperature]
+        ),
+        "That is Σ min(target, draft), which only `ratio` keeps.": numbers["ratio"][temperature],
+    }
+    return (text for text, slip in slips.items() if abs(kept - slip) <= NEAR_KEPT)
+
+
+@check("acceptance_rules", hint="Add the outcomes in which `is_kept` is 1.")
+def what_is_kept_at_temperature_1(student: Student, case: AnswerCase) -> None:
+    """At temperature 1.0, each rule keeps a drafted token with the probability that is named."""
+    _expect_kept(student, case, 1.0)
+
+
+@check("acceptance_rules", hint="Call `rule_law(rule, 0.2)` and add where `is_kept` is 1.")
+def what_is_kept_at_a_low_temperature(student: Student, case: AnswerCase) -> None:
+    """At temperature 0.2, each rule keeps a drafted token with the probability that is named."""
+    _expect_kept(student, case, 0.2)
+
+
+OPEN_CASES = {
+    name: [AnswerCase(name)]
+    for name in ("notation", "acceptance_rules", "published_alpha", "will_it_win")
+}
