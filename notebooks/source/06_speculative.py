@@ -790,10 +790,10 @@ two_gpus = {
 # %% [markdown]
 # ## 11. Drafts of today
 #
-# A draft model of its own is the older way. Since 2024 large models come with a *draft head*:
-# one more layer, which reads the target's own last hidden state and the token that was drawn
-# ([EAGLE](https://arxiv.org/abs/2401.15077); DeepSeek-V3 calls it
-# [MTP](https://arxiv.org/abs/2412.19437)). The head needs no prompt and no second model in
+# A draft model of its own is the older way. Since 2024 large models come with a *draft head*. It is
+# one more layer, which reads the target's own last hidden state and the token that was drawn.
+# Two examples are [EAGLE](https://arxiv.org/abs/2401.15077) and DeepSeek-V3's
+# [MTP](https://arxiv.org/abs/2412.19437). The head needs no prompt and no second model in
 # memory, and it knows what the target has computed. It shares the target's matrix of logits, so its
 # distribution comes at the price of this matrix. It goes through the same sampler: to your
 # `speculative` it is a draft like any other.
@@ -814,7 +814,7 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # %% [markdown]
 # The head is accepted far more often: its α is 0.88, and that of the draft model 0.75. It is better
 # for all four sources. But a call of the head takes 0.20 of a target step, and one of the draft
-# model 0.07. So the speedups, 1.28 and 1.25, cannot be told apart on this CPU. This draft model is
+# model 0.07. So this CPU shows no difference between the speedups, 1.28 and 1.25. This draft model is
 # one narrow layer. The head has the width of the target, and multiplies by its matrix of logits.
 #
 # In large models the head is cheap, too. It is one layer in place of the 28 layers of a 0.6B draft,
@@ -849,7 +849,7 @@ display(lab.batches_table(batches_h200, speedup, best_gamma))
 lab.by_batch(batches_h200, speedup, best_gamma)
 
 # %% [markdown]
-# With short texts the gain falls with B. A few texts leave the arithmetic units idle, and a
+# With short texts the gain falls when B grows. A few texts leave the arithmetic units idle, and a
 # verification uses them. With 128 texts a step of 8 tokens each is 1,024 tokens. They are beyond
 # the ridge point (lab 2), and the verification takes 3.6 steps.
 #
@@ -954,8 +954,8 @@ print(
 # %% [markdown]
 # *SpecInfer* drafts a tree and not a line: several guesses for one place, and the target verifies
 # all of them in one call. A mask lets each token see the text, its ancestors and itself. The
-# position of a token is its depth in the tree. `lab.ancestor_mask` makes that mask. What is new is
-# the decision: if a child is rejected, its next sibling gets a chance. `check_tree(tokens, parents,
+# position of a token is its depth in the tree. `lab.ancestor_mask` makes that mask. The
+# decision is new: if a child is rejected, its next sibling gets a chance. `check_tree(tokens, parents,
 # draft_probs, target_probs)` refuses what is no tree.
 
 # %% exercise="labkit.speculative:verify_tree" points=1.25 minutes=45 level=3

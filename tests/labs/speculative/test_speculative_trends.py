@@ -160,7 +160,7 @@ TRENDS = [
     ("is the speedup of the lowest source at γ = 7", _pattern_loses_with_long_blocks),
     ("speculation is slower in 28 of 30 rounds, and at γ = 2 in 24 of 30.", _eager_steps_lose),
     ("is 1.5 times as fast as plain decoding in one implementation", _captured_steps_win),
-    ("So the speedups, 1.28 and 1.25, cannot be told apart on this CPU.", _the_head),
+    ("So this CPU shows no difference between the speedups, 1.28 and 1.25.", _the_head),
     ("Then the gain *grows* with B.", _long_texts),
     ("and the verification takes 3.6 steps.", _verifications),
     ("0.758, 0.753 and 0.754 with 1, 2 and 4 texts", _alpha_by_batch),
