@@ -64,7 +64,7 @@ class Search:
 
     def questions(self) -> list[Question]:
         """Those whose key is the same in two fresh processes, in the order of the notebook."""
-        proposed = [*self._surveyed()]
+        proposed = sorted(self._surveyed(), key=lambda one: not one[1].changes)
         kept = self._with_keys(proposed) if self._is_fresh() else []
         left = [one for one in kept if self._holds(*one)] if kept and self._is_fresh() else []
         chosen = [question for _, question in left[:N_QUESTIONS]]

@@ -134,7 +134,7 @@ class Stage:
 
 
 class _Listening(Student):
-    """Notes the calls of one function whose arguments are plain and short."""
+    """Notes the calls of one function whose arguments and result are plain and short."""
 
     def __init__(self, student: Student, name: str) -> None:
         super().__init__(student._channel, student._text_of)
@@ -144,11 +144,13 @@ class _Listening(Student):
     def ask(self, op: str, target: Proxy | None = None, args: tuple = (),
             kwargs: Mapping[str, Any] | None = None, **rest: Any) -> Any:  # fmt: skip
         """The request, noted if it is such a call."""
+        result = super().ask(op, target, args, kwargs, **rest)
         if op == "call" and target is not None and target._item == {"$name": self._name}:
             call = Call(args, dict(kwargs or {}))
-            if _is_plain([args, call.kwargs]) and len(str(call)) <= MOST_CALL_CHARS:
+            is_short = _is_plain([args, call.kwargs]) and len(str(call)) <= MOST_CALL_CHARS
+            if is_short and shown(result):
                 self.heard.setdefault(str(call), call)
-        return super().ask(op, target, args, kwargs, **rest)
+        return result
 
 
 def _is_plain(value: Any) -> bool:
