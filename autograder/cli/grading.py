@@ -104,6 +104,28 @@ def regrade(
     typer.echo("Written." if write else "Nothing is written; --write does it.")
 
 
+@commands.command()
+def oral(
+    out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
+    lab: Annotated[list[str], typer.Argument(help="one lab: 04_kv_cache, kv_cache or 04")],
+    jobs: Jobs = None,
+    sandbox: Sandbox = True,
+) -> None:
+    """Write questions for each student about their own passing code, and the keys for a TA."""
+    from autograder.grading.pool import usual_jobs
+    from autograder.oral.write import write_oral
+    from autograder.record.log import read_results
+
+    if len(lab) > 1:
+        refuse(f"a sheet is about one lab, and these are {len(lab)}: give the command for each")
+    found = named_lab(lab[0])
+    with refusals():
+        results = [each for each in read_results(out / "results.jsonl") if each.lab == found.name]
+        if not results:
+            refuse(f"{out / 'results.jsonl'} holds no results of {found.name}: grade it first")
+        typer.echo(write_oral(out, found, results, jobs or usual_jobs(), sandbox))
+
+
 @commands.command("cluster-keys")
 def cluster_keys(
     folder: Annotated[Path, typer.Argument(help="a new folder that only you can read")],

@@ -15,6 +15,7 @@ from typing import TypeVar
 from nbformat import NotebookNode, from_dict
 
 from autograder.intake.collect import Submission
+from autograder.judging.asking.sheet import Order, Sheet
 from autograder.judging.jobs import SlotSettings, pack_submission
 from autograder.judging.start.template import TemplateError, shared_template
 from autograder.record.results import ERROR, Result
@@ -134,14 +135,29 @@ class SteadySlot:
 
     def grade(self, submission: Submission) -> Outcome:
         """The outcome, which is our error if slots fail again and again."""
-        for _ in range(N_ATTEMPTS):
+        try:
+            return self._tried(lambda slot: slot.grade(submission))
+        except SlotError as error:
+            return our_error(submission, self._settings.lab, f"{error}, twice")
+
+    def ask(self, order: Order) -> Sheet:
+        """The questions about a submission; none if slots fail again and again."""
+        try:
+            return self._tried(lambda slot: slot.ask(order))
+        except SlotError as error:
+            return Sheet(problem=f"our error, not the student's: {error}, twice")
+
+    def _tried(self, act: Callable[[Slot], T]) -> T:
+        """What a slot gives; a fresh slot tries once more. Raises: SlotError."""
+        for n_left in reversed(range(N_ATTEMPTS)):
             try:
                 self._slot = self._slot or Slot(self._settings)
-                return self._slot.grade(submission)
-            except SlotError as error:
+                return act(self._slot)
+            except SlotError:
                 self.close()
-                why = f"{error}, twice"
-        return our_error(submission, self._settings.lab, why)
+                if not n_left:
+                    raise
+        raise AssertionError("there is at least one attempt")
 
     def close(self) -> None:
         """End the slot's process, if there is one."""
@@ -169,6 +185,10 @@ class Slot:
     def grade(self, submission: Submission) -> Outcome:
         """Grade one submission. Raises SlotError if the slot fails."""
         return self._ask(pack_submission(submission), partial(Outcome.from_json, submission))
+
+    def ask(self, order: Order) -> Sheet:
+        """Questions about one submission. Raises SlotError if the slot fails."""
+        return self._ask(order.packed(), lambda line: Sheet.from_fields(json.loads(line)))
 
     def close(self) -> None:
         """End the process, and with it its zygote and their children."""

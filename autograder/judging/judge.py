@@ -22,7 +22,7 @@ from autograder.judging.control import ZygoteError
 from autograder.judging.ends import StudentEnded
 from autograder.judging.jobs import Limits
 from autograder.judging.playing import Play, Playing, in_a_line
-from autograder.judging.reasons import right_elsewhere
+from autograder.judging.reasons import needed_by_answers, right_elsewhere
 from autograder.judging.session import Session
 from autograder.judging.shown import fill_outputs
 from autograder.labs import cases_of, parts_of
@@ -88,6 +88,7 @@ class Judge:
     ) -> None:
         """exercises: those whose checks are played; all if empty."""
         self._master = master
+        self.topic = master.topic
         self._zygote = zygote
         self._limits = limits
         marked = _marked_cells(master, seed)
@@ -152,6 +153,29 @@ class Judge:
             peak_mb=round(session.peak_mb, 1),
         )
         return result, rebuilt.notebook
+
+    def rehearse(self, submission: Submission) -> tuple[Session, list[Marked]]:
+        """The submission's notebook, run without what no answer needs, and what is played on it.
+
+        Close the session in the end. Raises: Unreadable.
+        """
+        submitted, _ = read_with_notes(submission.content, submission.file_name)
+        rebuilt = rebuild(self._master, submitted, submission.extra)
+        if rebuilt.problem:
+            raise Unreadable(rebuilt.problem)
+        needed = needed_by_answers(rebuilt.steps)
+        steps = [
+            step
+            for i, step in enumerate(rebuilt.steps)
+            if step.is_marked or step.keeps or i in needed
+        ]
+        session = Session(self._zygote, steps, submission.extra, self._limits)
+        try:
+            session.run()
+        except BaseException:
+            session.close()
+            raise
+        return session, self._marked
 
     def grade_rebuilt(
         self,

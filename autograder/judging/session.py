@@ -5,7 +5,7 @@ in a fresh one, so that one cell never costs the exercises of the others. When a
 checks are played in forks of that child.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -57,6 +57,11 @@ class Session:
     _files: str = ""  # a digest of what lies on the disk of a child for checks played again
 
     @property
+    def lives(self) -> bool:
+        """Whether there is a process to ask."""
+        return self._child is not None
+
+    @property
     def spent_s(self) -> float:
         """What this submission has taken so far, replays included."""
         return self._spent_s + (self._child.own_time.spent_s if self._child else 0.0)
@@ -102,10 +107,43 @@ class Session:
         try:
             with self._child.forked():
                 channel = SteadyChannel(self._child, self._seen, self._words, self.withheld)
-                return play(Student(channel, self._text_of))
+                return play(Student(channel, self.text_of))
         finally:
             if not self._child.alive:
                 self._restart(len(self.steps))
+
+    def in_changed_fork(
+        self, exercise: str, definition: str, limit_s: float, play: Callable[[Student], T]
+    ) -> T:
+        """Play against a fork in which this definition stands in place of an exercise's own.
+
+        Raises: as `in_fork`, and ValueError for a definition that raises, or without a fork.
+        """
+
+        def play_it(student: Student) -> T:
+            own_time = self._child.own_time
+            with self._child.deadline(limit_s), own_time.with_ours(CALLBACK_SHARE * limit_s):
+                self._child.names_of = exercise
+                self._child.define(definition)
+                channel = SteadyChannel(self._child, {}, self._words, self.withheld)
+                texts = {exercise: definition}
+                return play(Student(channel, lambda name: texts.get(name) or self.text_of(name)))
+
+        return self.in_fork(play_it)
+
+    def survey(
+        self, topic: str, exercise: str, definitions: Sequence[str], budget_s: float
+    ) -> list[str]:
+        """What a fork of the child itself says of changed definitions; it may be forged.
+
+        Raises: as `in_changed_fork`.
+        """
+        return self.in_fork(lambda _: self._child.survey(topic, exercise, definitions, budget_s))
+
+    def start_again(self) -> bool:
+        """Run all cells once more in a fresh process; whether that is there."""
+        self._restart(len(self.steps))
+        return self._child is not None
 
     @cached_property
     def texts(self) -> list[str]:
@@ -117,7 +155,7 @@ class Session:
     def _words(self) -> OwnWords:
         return OwnWords(self.texts)
 
-    def _text_of(self, name: str) -> str:
+    def text_of(self, name: str) -> str:
         """The cell that defines a name, of those that ran before its exercise was judged.
 
         "" if there is none, or if one after it does more with the name than to call it.

@@ -18,6 +18,8 @@ import nbformat
 
 from autograder.imports import imported_modules
 from autograder.intake.master import Master, read_master
+from autograder.judging.asking.search import sheet_of
+from autograder.judging.asking.sheet import Order
 from autograder.judging.client import ZygoteHandle
 from autograder.judging.jobs import SlotSettings, unpack_submission
 from autograder.judging.judge import Judge
@@ -68,7 +70,12 @@ def serve_slot(lines: TextIO, keeper: Keeper) -> None:
     _say(lines, {"ready": True})
     versions = _versions(settings)
     for line in lines:
-        result, notebook = judge.grade(unpack_submission(json.loads(line)))
+        message = json.loads(line)
+        if asked := message.pop("oral", None):
+            order = Order(unpack_submission(message), tuple(asked["green"]), asked["seed"])
+            _say(lines, sheet_of(judge, order).as_fields())
+            continue
+        result, notebook = judge.grade(unpack_submission(message))
         result = replace(result, versions=versions)
         _say(lines, {"result": result.as_fields(), "notebook": notebook})
     zygote.close()

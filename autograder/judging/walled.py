@@ -21,6 +21,7 @@ from autograder.judging.wall import ChildSettings
 from labkit.bridge.student import Student
 
 _END_S = 2.0  # for a process to end, or for its parent to say that it has
+MOST_OVER = 3  # times its budget, what a survey may take
 _BURIAL_S = 30.0  # for one that was killed: a fork bomb on a busy machine takes seconds to die
 
 
@@ -140,6 +141,35 @@ class Child:
         """
         with self._budget.limited_to(seconds):
             yield
+
+    def define(self, source: str) -> None:
+        """Inside `forked`: run a definition among the names of `names_of`.
+
+        Raises: ValueError if it ends with an exception, or if there is no fork.
+        """
+        message = {"op": "run", "source": source, "keeps": [], "names_of": self.names_of}
+        if self._asked_fork(message, self._settings.call_s).get("ok") is not True:
+            raise ValueError("the definition ended with an exception")
+
+    def survey(
+        self, topic: str, exercise: str, definitions: Sequence[str], budget_s: float
+    ) -> list[str]:
+        """Inside `forked`: what the process itself says of changed definitions; it may be forged.
+
+        Raises: ValueError if it says nothing, or if there is no fork.
+        """
+        asked = {"topic": topic, "exercise": exercise, "definitions": [*definitions]}
+        message = {"op": "survey", "budget_s": budget_s, **asked}
+        found = self._asked_fork(message, MOST_OVER * budget_s).get("found")
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            raise ValueError("no survey came")
+        return found
+
+    def _asked_fork(self, message: dict, limit_s: float) -> dict:
+        if self._fork is None:
+            raise ValueError("what the code changes would stay: there is no fork")
+        with self._watched():
+            return self._fork.read(self._fork.tell(message, limit_s), limit_s)
 
     def request(self, message: dict, blobs: list, callbacks: list) -> tuple[dict, memoryview]:
         """Carry a request of `student` (see labkit.bridge.student.Channel)."""

@@ -1,7 +1,8 @@
 """The child's loop: takes a request from the channel, performs it, answers with the request's id.
 
-files   write the student's files          run   run a cell
-fork    go on in a fork, report its end    end   stop here
+files   write the student's files          run     run a cell
+fork    go on in a fork, report its end    survey  look at changes of a definition
+end     stop here
 anything else goes to `labkit.bridge.executor.Executor`
 """
 
@@ -19,6 +20,7 @@ from typing import Any
 
 from autograder.judging.child.kept import Kept, keep, put_back
 from autograder.judging.child.shell import NotebookShell
+from autograder.judging.child.survey import survey
 from labkit.bridge.executor import Executor, describe_error
 from labkit.bridge.frames import receive, send
 from labkit.bridge.wire import WireError
@@ -68,9 +70,14 @@ class StudentServer:
             case "files":
                 self._reply(self._write_files(message["files"], blob))
             case "run":
+                if name := message.get("names_of"):
+                    self._take_names_of(name)
                 self._reply(self._run(message["source"]))
                 for name in message["keeps"]:
                     self._kept[name] = keep(self._shell.namespace, name)
+            case "survey":
+                self._take_names_of(message["exercise"])
+                self._reply(self._survey(message))
             case "fork":
                 self._fork()
             case "end":
@@ -111,6 +118,15 @@ class StudentServer:
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             _forget_half_imported()
+
+    def _survey(self, message: dict) -> dict:
+        asked = (message[name] for name in ("topic", "exercise", "definitions"))
+        try:
+            found = survey(*asked, self._shell.namespace, message["budget_s"])
+        except BaseException as error:  # of the student's, whose names are used
+            return {"ok": False, **describe_error(error)}
+        self._shell.forget_output()
+        return {"ok": True, "found": found}
 
     def _take_names_of(self, exercise: str) -> None:
         """Put back what stood after the cell of an exercise; the end of all cells if it has none.

@@ -41,12 +41,13 @@ class Question:
 
 
 def questions_of(
-    changes: Sequence[Change], play: Callable[[str], Sequence[Finding]]
+    changes: Sequence[Change], play: Callable[[str], Sequence[Finding]], seed: str = ""
 ) -> Iterator[Question]:
     """A question for each change that has an interesting key.
 
     play(definition): what the checks find then; an exception, as TimeoutError, leaves the change
     out. A key is not interesting if nothing fails, if (nearly) all fails, or if a name is missing.
+    seed: equal code gets equal claims with an equal seed.
     """
     n_left = MOST_TIMEOUTS
     for change in changes:
@@ -63,7 +64,7 @@ def questions_of(
         held = [each.check.claim for each in findings if each.passed]
         if not failed or len(held) < 2 or any(each.cause in TRIVIAL for each in failed):
             continue
-        rng = Random(change.definition)  # equal code, equal question
+        rng = Random(seed + change.definition)
         claims = [failed[0].check.claim, *rng.sample(held, min(N_OTHERS, len(held)))]
         rng.shuffle(claims)
         right = claims.index(failed[0].check.claim)
@@ -85,7 +86,7 @@ def play_here(
             for name, value in namespace.items()
         }
         try:
-            with _in_silence(), time_limit(LIMIT_S):
+            with in_silence(), time_limit(LIMIT_S):
                 exec(compile(definition, "<without a line>", "exec"), names)
                 student = local_student(names)
                 return judged([play_check(check, student, cases) for check in checks])
@@ -173,7 +174,7 @@ class Asked:
 
 
 @contextmanager
-def _in_silence() -> Iterator[None]:
+def in_silence() -> Iterator[None]:
     """What changed code prints or warns of is nothing that a reader asked for."""
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()), catch_warnings():
         simplefilter("ignore")

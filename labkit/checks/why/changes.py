@@ -40,7 +40,7 @@ def changes_of(source: str, name: str) -> list[Change]:
     if found is None:
         return []
     lines, changes = _alone(source, found), []
-    for statement in _statements(found):
+    for statement in statements_of(found):
         for start, end, text, instead in _edits(statement, lines):
             same_lines = [""] * (end - start - 1)  # so errors name the lines of the cell
             kept = [*lines[:start], instead, *same_lines, *lines[end:]]
@@ -51,8 +51,15 @@ def changes_of(source: str, name: str) -> list[Change]:
 
 def unchanged(source: str, name: str) -> str:
     """The definition of `name` as the cell has it; "" if it has none."""
+    return "\n".join(read_definition(source, name)[1])
+
+
+def read_definition(
+    source: str, name: str
+) -> tuple[ast.FunctionDef | ast.ClassDef | None, list[str]]:
+    """The definition of `name` in a cell and its lines, empty where other code stands."""
     found = _definition(source, name)
-    return "\n".join(_alone(source, found)) if found else ""
+    return (found, _alone(source, found)) if found else (None, [])
 
 
 def _alone(source: str, found: ast.FunctionDef | ast.ClassDef) -> list[str]:
@@ -75,15 +82,15 @@ def _definition(source: str, name: str) -> ast.FunctionDef | ast.ClassDef | None
     return found[-1] if found else None
 
 
-def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+def statements_of(node: ast.AST) -> Iterator[ast.stmt]:
     """The statements inside the functions of a definition, outer ones first."""
     is_function = isinstance(node, ast.FunctionDef)
-    for i, each in enumerate(_blocks(node)):
+    for i, each in enumerate(inner_statements(node)):
         is_code = not isinstance(each, ast.FunctionDef | ast.ClassDef | ast.Pass)
         is_docstring = is_function and i == 0 and isinstance(each, ast.Expr | ast.Constant)
         if is_code and not is_docstring and not isinstance(node, ast.ClassDef):
             yield each
-        yield from _statements(each)
+        yield from statements_of(each)
 
 
 def _edits(statement: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[int, int, str, str]]:
@@ -132,7 +139,8 @@ def _changed(node: ast.expr) -> str:
     return ""
 
 
-def _blocks(node: ast.AST) -> list[ast.stmt]:
+def inner_statements(node: ast.AST) -> list[ast.stmt]:
+    """The statements of a statement's blocks."""
     parts = [getattr(node, field, []) for field in ("body", "orelse", "finalbody")]
     parts += [handler.body for handler in getattr(node, "handlers", [])]
     return [each for part in parts if isinstance(part, list) for each in part]

@@ -1,0 +1,89 @@
+"""The changes of one exercise that may become questions, before and after the survey."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from random import Random
+
+from autograder.judging.asking.candidates import (
+    BrokenClaim,
+    Candidate,
+    OtherResult,
+    SwapOfLines,
+    Trace,
+)
+from autograder.judging.asking.edits import Stop, Swap, stops_of, swaps_of
+from autograder.judging.asking.stage import Exercise
+from labkit.checks.why.changes import Change, changes_of
+
+MOST_PLAYED = 40  # changes of an exercise that the survey plays
+MOST_WRONG = 5  # changes that are played for wrong options
+MOST_SWAPS = 3  # that do harm, beside one that does none
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """Changes, swaps and stops of a definition, in an order of the student's own.
+
+    played: what the survey plays, in its order.
+    """
+
+    changes: tuple[Change, ...]
+    swaps: tuple[Swap, ...]
+    stops: tuple[Stop, ...]
+    played: tuple[Change | Swap, ...]
+
+    @classmethod
+    def of(cls, exercise: Exercise, rng: Random) -> "Proposed":
+        """All that a definition gives; nothing if it is nested too deep for Python."""
+        source, name = exercise.source, exercise.name
+        try:
+            changes, swaps = changes_of(source, name), swaps_of(source, name)
+            stops = stops_of(source, name)
+        except RecursionError:
+            changes, swaps, stops = [], [], []
+        played: list[Change | Swap] = [*changes, *swaps]
+        rng.shuffle(played)
+        rng.shuffle(stops)
+        return cls((), (), tuple(stops), tuple(played[:MOST_PLAYED]))
+
+    def told(self, signs: Sequence[str]) -> "Proposed":
+        """Those of which the survey says that they break some claims and not all; of the swaps, one
+        that breaks nothing, beside some that break a claim.
+        """
+        pairs = [*zip(self.played, signs, strict=False)]
+        changes = [each for each, sign in pairs if isinstance(each, Change) and is_telling(sign)]
+        swaps = [(each, sign) for each, sign in pairs if isinstance(each, Swap)]
+        harmless = [each for each, sign in swaps if sign and not sign.strip("p")]
+        harmful = [each for each, sign in swaps if "f" in sign and "t" not in sign]
+        asked = (*harmless[:1], *harmful[:MOST_SWAPS]) if harmless and harmful else ()
+        return replace(self, changes=tuple(changes), swaps=asked)
+
+    def candidates(self, exercise: Exercise, rng: Random) -> list[Candidate]:
+        """What to ask about, of one kind after the other."""
+        lines = [BrokenClaim(exercise, each) for each in self.changes if not each.instead]
+        edited = [each for each in self.changes if each.instead]
+        kinds: list[Sequence[Candidate]] = [
+            lines,
+            [BrokenClaim(exercise, each) for each in edited],
+            [SwapOfLines(exercise, self.swaps)] if self.swaps else [],
+        ]
+        if exercise.calls:
+            others = [each for each in self.played if isinstance(each, Change) and each.instead]
+            kinds.append([
+                OtherResult(exercise, each, tuple(_without(others, each))) for each in others
+            ])  # fmt: skip
+            kinds.append([
+                Trace(exercise, each, tuple(_without(self.stops, each))) for each in self.stops
+            ])  # fmt: skip
+        rng.shuffle(kinds)
+        return [each for turn in zip_longest(*kinds) for each in turn if each is not None]
+
+
+def _without(several: Sequence, one: object) -> Sequence:
+    return [each for each in several if each is not one][:MOST_WRONG]
+
+
+def is_telling(signs: str) -> bool:
+    """Whether some claims hold, some fail, and none because a name is missing."""
+    return signs.count("p") > 1 and "f" in signs and "t" not in signs

@@ -1,0 +1,196 @@
+"""Where changed definitions are played: in forks of the student's process, behind the wall."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from autograder.judging.ends import Overran
+from autograder.judging.session import Session
+from labkit.bridge.student import Proxy, Student, StudentError
+from labkit.bridge.wire import is_array
+from labkit.checks.core import Check, Finding, play_check
+from labkit.checks.tables.calls import Call
+from labkit.checks.why.changes import unchanged
+
+T = TypeVar("T")
+FIRST_LIMIT_S = 1.0  # of the student's own time, before it is known how long a play takes
+MOST_CALL_CHARS = 60
+MOST_CHARS, MOST_ITEMS = 48, 8  # of a value that a person can work out
+CLUMSY = ("NameError", "UnboundLocalError", "AttributeError", "TypeError")  # trivial to see
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise of a submission: its cell, its checks with the cases that students see.
+
+    calls: that its checks make of it, with plain arguments, to ask about; limit_s: the time for
+    one play of a changed definition.
+    """
+
+    name: str
+    source: str
+    checks: list[Check]
+    cases: list
+    calls: tuple[Call, ...] = ()
+    limit_s: float = FIRST_LIMIT_S
+
+    @property
+    def own(self) -> str:
+        """The definition as it was handed in."""
+        return unchanged(self.source, self.name)
+
+
+@dataclass
+class Stage:
+    """One process of a submission. overruns: changes that did not end, by exercise.
+
+    Results of calls are kept: a fresh process needs a fresh stage.
+    """
+
+    session: Session
+    overruns: Counter[str] = field(default_factory=Counter)
+    _results: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def rehearse(self, exercise: Exercise) -> tuple[list[Finding], list[Call]]:
+        """What all checks find of the definition alone, and the calls they make, short ones first.
+
+        Raises: as `findings`.
+        """
+
+        def play(student: Student) -> tuple[list[Finding], list[Call]]:
+            listening = _Listening(student, exercise.name)
+            found = [play_check(check, listening, exercise.cases) for check in exercise.checks]
+            return found, sorted(listening.heard.values(), key=lambda each: len(str(each)))
+
+        return self._played(exercise, exercise.own, play)
+
+    def findings(self, exercise: Exercise, definition: str, n_passed: int = -1) -> list[Finding]:
+        """What the checks find, in their order, if the exercise is defined like this.
+
+        n_passed: stop once a check has failed and so many have passed; -1 plays all.
+        Raises: StudentEnded, WireError, and what checks raise for values that make no sense.
+        """
+
+        def play(student: Student) -> list[Finding]:
+            found: list[Finding] = []
+            for check in exercise.checks:
+                found.append(play_check(check, student, exercise.cases))
+                n = sum(each.passed for each in found)
+                if 0 <= n_passed <= n < len(found):
+                    break
+            return found
+
+        return self._played(exercise, definition, play)
+
+    def returned(self, exercise: Exercise, definition: str) -> list[str]:
+        """What each of the calls returns then, or raises; "" for what has no short form."""
+
+        def result(student: Student, call: Call) -> str:
+            try:
+                return shown(getattr(student, exercise.name)(*call.args, **call.kwargs))
+            except StudentError as error:
+                return "" if error.kind in CLUMSY else f"it raises {error.kind}"
+
+        return self._each_call(exercise, definition, result)
+
+    def values(self, exercise: Exercise, definition: str, mark: str) -> list[str]:
+        """The value that each call returns beside this mark; "" if it does not come so far."""
+
+        def value(student: Student, call: Call) -> str:
+            try:
+                got = getattr(student, exercise.name)(*call.args, **call.kwargs)
+            except StudentError:
+                return ""
+            is_stop = isinstance(got, tuple) and len(got) == 2 and got[0] == mark
+            return shown(got[1]) if is_stop else ""
+
+        return self._each_call(exercise, definition, value)
+
+    def _each_call(
+        self, exercise: Exercise, definition: str, result: Callable[[Student, Call], str]
+    ) -> list[str]:
+        """Results of all calls, each text "" where the code does not come to an end."""
+        key = exercise.name, definition
+        if key not in self._results:
+            nothing = [""] * len(exercise.calls)
+            try:
+                self._results[key] = nothing
+                self._results[key] = self._played(
+                    exercise,
+                    definition,
+                    lambda student: [result(student, call) for call in exercise.calls],
+                )
+            except Overran:
+                return nothing
+        return self._results[key]
+
+    def _played(self, exercise: Exercise, definition: str, play: Callable[[Student], T]) -> T:
+        try:
+            return self.session.in_changed_fork(exercise.name, definition, exercise.limit_s, play)
+        except Overran:
+            self.overruns[exercise.name] += 1
+            raise
+
+
+class _Listening(Student):
+    """Notes the calls of one function whose arguments and result are plain and short."""
+
+    def __init__(self, student: Student, name: str) -> None:
+        super().__init__(student._channel, student._text_of)
+        self._name = name
+        self.heard: dict[str, Call] = {}
+
+    def ask(self, op: str, target: Proxy | None = None, args: tuple = (),
+            kwargs: Mapping[str, Any] | None = None, **rest: Any) -> Any:  # fmt: skip
+        """The request, noted if it is such a call."""
+        result = super().ask(op, target, args, kwargs, **rest)
+        if op == "call" and target is not None and target._item == {"$name": self._name}:
+            call = Call(args, dict(kwargs or {}))
+            is_short = _is_plain([args, call.kwargs]) and len(str(call)) <= MOST_CALL_CHARS
+            if is_short and shown(result):
+                self.heard.setdefault(str(call), call)
+        return result
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_plain, [*value, *value.values()]))
+    if type(value) in (list, tuple):
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (bool, int, float, str)
+
+
+def shown(value: Any) -> str:
+    """A value as a person writes it; "" for one that is too long, or no plain value."""
+    if is_array(value):
+        n_items = 1
+        for length in value.shape:
+            n_items *= length
+        value = value.tolist() if n_items <= MOST_ITEMS else None
+        if value is None:
+            return ""
+    text = _written(value, [MOST_ITEMS + 2])
+    return text if len(text) <= MOST_CHARS else ""
+
+
+def _written(value: Any, n_left: list[int]) -> str:
+    """As `shown`, or a text that is too long."""
+    n_left[0] -= 1
+    too_long = "." * (MOST_CHARS + 1)
+    if n_left[0] < 0:
+        return too_long
+    match value:
+        case bool() | None:
+            return repr(value)
+        case str():
+            return repr(value[: MOST_CHARS + 1])
+        case int() if abs(value) < 10**MOST_CHARS:
+            return f"{value:_}" if abs(value) >= 10_000 else str(value)
+        case float():
+            return f"{value:.6g}"
+        case list() | tuple() if len(value) <= MOST_ITEMS:
+            inside = ", ".join(_written(each, n_left) for each in value)
+            comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
+            return f"[{inside}]" if isinstance(value, list) else f"({inside}{comma})"
+    return too_long

@@ -1,0 +1,1 @@
+"""Sheets for a conversation with each student about the student's own passing code."""

@@ -1,0 +1,77 @@
+"""What an oral question may change, and how a value is written on a page."""
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.judging.asking.edits import is_askable, stops_of, swaps_of
+from autograder.judging.asking.proposed import is_telling
+from autograder.judging.asking.stage import shown
+
+MEAN = '''\
+import math
+
+
+def mean(xs, low=0):
+    """The mean."""
+    total = 0
+    n = len(xs)
+    for x in xs:
+        total += x
+        last = x * 2  # twice
+    def inner():
+        own = n + 1
+        return own
+    return total / n
+'''
+
+
+def test_two_lines_of_a_block_change_places():
+    swaps = swaps_of(MEAN, "mean")
+    assert [each.lines for each in swaps] == [(6, 7), (9, 10)]
+    for each in swaps:
+        compile(each.definition, "swapped", "exec")
+    assert "last = x * 2  # twice\n        total += x" in swaps[1].definition
+
+
+def test_a_stop_returns_the_value_of_a_variable_after_its_line():
+    stops = stops_of(MEAN, "mean")
+    assert [(each.line, each.variable) for each in stops] == [(7, "n"), (9, "total"), (10, "last")]
+    names = {}
+    exec(stops[1].definition, names)
+    assert names["mean"]([3, 4]) == (stops[1].mark, 3)
+    assert stops_of("def f():\n    x = [1]\n    yield x\n", "f") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "is_good"),
+    [
+        (MEAN, True),
+        ("mean = 3", False),
+        ("def mean(:", False),
+        ("def mean(x):\n    a = 1\f\n    return x\n", False),
+        ("def mean(x):\n" + "    x += 1\n" * 500, False),
+    ],
+)
+def test_only_short_definitions_with_plain_lines_are_asked_about(source, is_good):
+    assert is_askable(source, "mean") is is_good
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3, "3"), (64424509440, "64_424_509_440"), (True, "True"), (None, "None"),
+        (0.1 + 0.2, "0.3"),
+        ("ab", "'ab'"), ([1, (2,)], "[1, (2,)]"), (torch.tensor([1, 2]), "[1, 2]"),
+        (np.ones(2), "[1, 1]"), (torch.zeros(100), ""), ("a" * 100, ""), ([1] * 100, ""),
+        (10**100, ""), ({1: 2}, ""), (object(), ""), ([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], ""),
+    ],
+)  # fmt: skip
+def test_a_value_has_a_short_form_or_none(value, text):
+    assert shown(value) == text
+
+
+def test_a_change_tells_something_if_some_claims_fail_and_some_hold():
+    assert [is_telling(each) for each in ("ppf", "pf", "fff", "ppp", "ppft", "")] == [
+        True, False, False, False, False, False,
+    ]  # fmt: skip
