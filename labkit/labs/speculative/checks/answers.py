@@ -261,7 +261,8 @@ def _expect_kept(student: Student, case: AnswerCase, temperature: float) -> None
         if case.right and abs(kept - case.right[rule]["kept"][temperature]) > NEAR_KEPT:
             why = joined(_kept_slips(case.right, rule, temperature, kept))
             cause = why or f"{what} does not follow"
-            raise Wrong(f"{what}, {show(kept)}: the outcomes say another", why=why, cause=cause)
+            claim = f"{what}, {show(kept)}: the outcomes give another number"
+            raise Wrong(claim, why=why, cause=cause)
     if case.right is None:
         raise OnlyRead
 
