@@ -6,6 +6,7 @@ import html
 import json
 import re
 from contextlib import closing, contextmanager
+from dataclasses import replace
 
 import pytest
 from classroom import blank, hand_in, solved
@@ -16,6 +17,7 @@ from autograder.cli import app
 from autograder.grading.pool import SteadySlot, uid_of
 from autograder.grading.slot_files import write_slot_files
 from autograder.intake.collect import Submission
+from autograder.judging.asking.edits import swaps_of
 from autograder.judging.asking.sheet import BLANK, CHANGE, KINDS, LINE, SWAP, TRACE, Order, Sheet
 from autograder.judging.jobs import SlotSettings
 from autograder.judging.wall import strongest_rung
@@ -37,6 +39,16 @@ def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):
         n_params = 0
     return int(n_params)
 """
+SWAPPED = (
+    HALF.partition("    left_bytes")[0]
+    + """\
+    left_bytes = vram_bytes
+    n_least = 0
+    left_bytes -= overhead_bytes
+    left_bytes //= bytes_per_param
+    return int(max(n_least, left_bytes))
+"""
+)
 HOSTILE = {
     "one line": "def largest_model(v, o=0, b=2): return max(0, (v - o) // b if b > 0 else int(''))",
     "random when changed": HALF.replace("    left_bytes", """\
@@ -159,7 +171,24 @@ def is_true(question, source):
     if question.kind == TRACE:
         variable = re.search(r"What is `(\w+)`", question.sentence)[1]
         return traced(source, question, call, variable) == key.replace("_", "")
-    return question.kind == SWAP
+    return question.kind == SWAP and swaps_are_told(question, source)
+
+
+def swaps_are_told(question, source):
+    """Whether all checks pass after the swap that is the key, and after no other of the options."""
+    play = play_here(
+        namespace_of(find_lab(LAB)),
+        checks_of("memory")[question.exercise],
+        open_cases_of("memory")[question.exercise],
+    )
+    by_option = {
+        f"lines {one} and {other}": all(each.passed for each in play(swap.definition))
+        for swap in swaps_of(source, question.exercise)
+        for one, other in [swap.lines]
+    }
+    return [by_option[each] for each in question.options] == [
+        i == question.right for i in range(len(question.options))
+    ]
 
 
 def traced(source, question, call, variable):
@@ -204,6 +233,16 @@ def test_each_kind_is_asked_with_a_true_key(slot):
             break
     assert {LINE, CHANGE, TRACE} <= found.keys()
     assert all(is_true(each, HALF) for each in found.values())
+
+
+def test_of_two_swaps_one_does_harm(slot):
+    sheets = (
+        sheet_of(slot, f"seed {seed}", ("largest_model",), largest_model=SWAPPED)
+        for seed in range(12)
+    )
+    asked = next(each for sheet in sheets for each in sheet.questions if each.kind == SWAP)
+    assert is_true(asked, SWAPPED)
+    assert not is_true(replace(asked, right=1 - asked.right), SWAPPED)
 
 
 @pytest.mark.parametrize("how", HOSTILE)
