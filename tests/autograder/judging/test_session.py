@@ -73,9 +73,9 @@ SWEEP = "def sweep(n): return n"
 )
 def test_a_text_is_known_if_no_later_cell_does_more_than_call_what_it_defines(later, is_known):
     steps = [Step(SWEEP, 0), Step(later, 1, keeps=("sweep",)), Step("sweep.n = 1", 2)]
-    text = Session(None, steps, {}, Limits())._text_of("sweep")
+    text = Session(None, steps, {}, Limits()).text_of("sweep")
     assert (text == SWEEP) == is_known
-    assert Session(None, steps[1:], {}, Limits())._text_of("runs") == ""
+    assert Session(None, steps[1:], {}, Limits()).text_of("runs") == ""
 
 
 def test_objects_in_an_answer_do_not_make_it_another(run):
