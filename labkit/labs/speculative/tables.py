@@ -1,7 +1,7 @@
 """The tables of lab 6, from records alone: steps, gains, sources, regimes, machines."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from labkit.labs.speculative.records import (
     Gain,
@@ -14,9 +14,9 @@ from labkit.labs.speculative.records import (
     step_s,
     words_of,
 )
-from labkit.measuring.bounds import knows_machine
+from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.profiles import PAIRS
-from labkit.measuring.records import Record
+from labkit.measuring.records import Record, has_rows
 from labkit.measuring.tables import Table, Tables, or_sentence
 from labkit.models.facts import gpus
 from labkit.models.tiny import facts_of
@@ -119,6 +119,26 @@ def regimes_table(record: Record, speedup: Speedup | None = None) -> Table:
     return Table(headings, lines, str(record.provenance))
 
 
+def hardware_table(records: Mapping[str, Record], speedup: Speedup | None = None) -> Table:
+    """The machines, and the best and the worst setting of each: what was gained where.
+
+    Bandwidth and memory of a card are its data sheet's; of another machine, what was measured.
+    """
+    headings = ["device", "memory", "GB/s", "setting", "alone ms", "ms"]
+    lines = []
+    for record in records.values():
+        if not has_rows(record, "speculation"):
+            said = [*_machine_cells(record), "no time was measured"]
+            lines.append([*said, *[None] * (len(headings) + 2 - len(said))])
+            continue
+        for gain in _best_and_worst(gains(record, speedup)):
+            setting = f"{gain.row.model}, {gain.row.setting}"
+            times = [f"{1e3 * seconds:.3g}" for seconds in (gain.alone_s, gain.token_s)]
+            alpha, ratio = f"{gain.alpha[0]:.2f}", f"{gain.speedup[0]:.2f}"
+            lines.append([*_machine_cells(record), setting, *times, alpha, ratio])
+    return Table([*headings, "alpha", "speedup"], lines)
+
+
 def same_settings_table(machines: Sequence[Record], speedup: Speedup | None = None) -> Table:
     """The best and the worst setting of the last machine, on each of these that ran the same pairs.
 
@@ -133,7 +153,7 @@ def same_settings_table(machines: Sequence[Record], speedup: Speedup | None = No
             steps = [step_s(record, model, "captured") for model in PAIRS[pair]]
             times = [f"{1e3 * each_s:.2f}" for each_s in (*steps, gain.alone_s, gain.token_s)]
             middle, low, high = gain.speedup
-            cells = [pair, gamma, _device(record), *times]
+            cells = [pair, gamma, _machine_cells(record)[0], *times]
             lines.append([*cells, f"{middle:.2f} [{low:.2f}, {high:.2f}]"])
     headings = ["pair", "γ", "device", "target ms", "draft ms", "alone ms", "ms", "speedup"]
     return Table(headings, lines, "the same settings, captured steps")
@@ -143,10 +163,17 @@ def _best_and_worst(every: Collection[Gain]) -> tuple[Gain, Gain]:
     return best(every), min(every, key=lambda each: each.speedup[0])
 
 
-def _device(record: Record) -> str:
+def _machine_cells(record: Record) -> list[str]:
     notes = [row.note for row in record.of("roofline")] if knows_machine(record) else []
     facts = gpus().get(notes[-1]) if notes else None
-    return facts["name"] if facts else record.provenance.device
+    if not notes:
+        return [record.provenance.device, "-", "-"]
+    if facts is None:
+        bandwidth = f"{roofline_of(record).bandwidth / 1e9:,.0f}"
+        memory = f"{record.of('roofline')[-1].counts['memory_bytes'] / 2**30:.0f} GiB"
+        return [record.provenance.device, memory, bandwidth]
+    memory, bandwidth = f"{facts['vram_marketed_GB']} GB", f"{facts['bandwidth_GBps']:,}"
+    return [facts["name"], memory, bandwidth]
 
 
 def _accepted_cells(gain: Gain) -> list[str]:
