@@ -21,8 +21,7 @@ from safetensors.torch import save_file
 from torch import Generator, Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
-from transformers import AutoModelForCausalLM, AutoTokenizer
-from transformers.models.qwen3.modeling_qwen3 import Qwen3Model
+from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen3Model
 
 from labkit.engine.cached import EngineModel
 from labkit.engine.decoder import Decoder
