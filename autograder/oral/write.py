@@ -114,30 +114,31 @@ def _filled(lab: Lab, result: Result, sheet: Sheet | None) -> Sheet:
 
 def _blank(checks: Sequence[CheckResult]) -> list[Question]:
     """One question about each exercise that does not pass, by its first claim that does not."""
-    first = {each.exercise: each for each in reversed(checks) if not each.passed}
-    return [
-        Question(
-            each.exercise,
-            BLANK,
-            0,
-            f"A claim about `{each.exercise}` is: {each.claim} "
-            "Give a call and its result that would show this. What must the code do for it?",
-            why=f"The claim's hint: {each.hint}",
-        )
-        for each in reversed(first.values())
-    ]
+    return _about(
+        [each for each in checks if not each.passed],
+        "A claim about `{exercise}` is: {claim} "
+        "Give a call and its result that would show this. What must the code do for it?",
+    )
 
 
 def _held(checks: Sequence[CheckResult]) -> list[Question]:
     """One question about each exercise with a claim that holds."""
-    first = {each.exercise: each for each in reversed(checks) if each.passed}
+    return _about(
+        [each for each in checks if each.passed],
+        "This claim about `{exercise}` holds: {claim} "
+        "Which of your lines make it hold? What would change without them?",
+    )
+
+
+def _about(checks: Sequence[CheckResult], words: str) -> list[Question]:
+    """A question in these words about the first of the checks of each exercise."""
+    first = {each.exercise: each for each in reversed(checks)}
     return [
         Question(
             each.exercise,
             BLANK,
             0,
-            f"This claim about `{each.exercise}` holds: {each.claim} "
-            "Which of your lines make it hold? What would change without them?",
+            words.format(exercise=each.exercise, claim=each.claim),
             why=f"The claim's hint: {each.hint}",
         )
         for each in reversed(first.values())
