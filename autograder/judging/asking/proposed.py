@@ -16,7 +16,7 @@ from autograder.judging.asking.edits import Stop, Swap, stops_of, swaps_of
 from autograder.judging.asking.stage import Exercise
 from labkit.checks.why.changes import Change, changes_of
 
-MOST_PLAYED = 40  # changes of an exercise that the survey plays
+MOST_PLAYED = 8  # changes of an exercise that the survey plays
 MOST_WRONG = 5  # changes that are played for wrong options
 MOST_SWAPS = 3  # that do harm, beside one that does none
 

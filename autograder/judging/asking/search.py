@@ -24,8 +24,9 @@ from labkit.checks.why.changes import read_definition
 
 N_QUESTIONS, N_SPARE = 6, 1
 MOST_OF_ONE = 2  # questions about one exercise
-SURVEY_S, SURVEY_EACH_S = 0.8, 0.2  # of the student's time: for all exercises; for each
-SEARCH_S = 1.0  # to compute keys
+MOST_TRIED = 4  # candidates of one exercise whose key is computed
+SURVEY_S, SURVEY_EACH_S = 8.0, 2.0  # of the student's time: for all exercises; for each
+SEARCH_S = 10.0  # to compute keys; counts end honest searches, so they find the same again
 LEAST_LIMIT_S, LIMIT_SHARE = 0.2, 4  # of a play: at least, and times what it takes unchanged
 MOST_OVERRUNS = 2
 MOST_CALLS = 4  # of an exercise, that are asked about
@@ -133,7 +134,7 @@ class Search:
     def _asked(self, candidates: Sequence[Candidate]) -> Iterator[Kept]:
         """Up to a few questions, of different kinds and lines if possible."""
         n_found, used = 0, set()
-        for candidate in candidates:
+        for candidate in candidates[:MOST_TRIED]:
             is_stuck = self._stage.overruns[candidate.exercise.name] >= MOST_OVERRUNS
             if self._is_over or is_stuck or n_found == MOST_OF_ONE:
                 return
