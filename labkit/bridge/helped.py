@@ -51,13 +51,13 @@ class Helped(Student):
         """
         import torch
 
-        from labkit.chance.source import run_scripted
-
         place = [*signature(part).parameters].index("rng")
 
         def drawn(*args: Any, rng: Any = None, **kwargs: Any) -> Any:
             args, rng = args[:place], args[place] if len(args) > place else rng
             if source is not None and "choose" in source.attributes:
+                from labkit.chance.source import run_scripted
+
                 return run_scripted(SimpleNamespace(**source.attributes), part, *args, **kwargs)
             own = self._chance if rng is None else torch.Generator("cpu").manual_seed(0)
             return part(*args, rng=own, **kwargs)
