@@ -75,7 +75,7 @@ KINDS = {
     "disk and inode filling": ["x18", "x87"],
     "output floods": ["x88", "mia"],
     "deep recursion": ["x86", "ann"],
-    "huge integers and giant tensors": ["x90"],
+    "huge integers and giant tensors": ["x90", "x97"],
     "threads and daemons left behind": ["x89", "lea"],
     "used-up limits": ["x85", "ben"],
     "a broken interpreter": ["x84"],
