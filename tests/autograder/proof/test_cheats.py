@@ -54,7 +54,7 @@ KINDS = {
         "x33",
         "x34",
     ],
-    "patched encoding of values": ["x10"],
+    "patched encoding of values": ["x10", "x98"],
     "a lookup of public cases": ["x55"],
     "detecting the grader": ["x54"],
     "several guesses for one answer": ["x56", "x64", "x65", "x66", "x67", "x95", "x96"],
