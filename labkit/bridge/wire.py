@@ -42,7 +42,7 @@ TENSOR_DTYPES = frozenset(
     ]
 )
 PLAIN = frozenset([bool, int, float, str])  # types of JSON's values that stand for themselves
-EXACT = frozenset([Fraction, Decimal])  # they travel as floats
+EXACT = frozenset([Fraction, Decimal])  # they travel as ints if they are whole, else as floats
 ARRAY_KINDS = "biufc"
 ARRAY_DTYPE = re.compile(rf"[<>|][{ARRAY_KINDS}]\d{{1,2}}")
 
@@ -118,7 +118,9 @@ class Encoder:
     def _encode_other(self, value: Any) -> Any:
         if type(value) in EXACT:
             with suppress(OverflowError, ValueError):  # too large, a signalling NaN
-                return self.encode(float(value))
+                number = float(value)
+                is_whole = number.is_integer() and int(value) == value
+                return self.encode(int(value) if is_whole else number)
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         if torch is not None:
             if isinstance(value, torch.Tensor):

@@ -30,6 +30,15 @@ def number_in(got: Any, what: str) -> float | int:
     return got
 
 
+def truth_in(got: Any, what: str) -> bool:
+    """The truth value in an answer. Raises Wrong if there is none."""
+    if is_array(got) and math.prod(got.shape) == 1:
+        got = got.item()
+    if not isinstance(got, bool):
+        raise Wrong(what, expected="True or False", got=show(got))
+    return got
+
+
 def expect_number(
     got: Any,
     expected: float,

@@ -48,10 +48,10 @@ def used_names(source: str) -> set[str]:
 
 
 def text_of(node: ast.expr) -> str:
-    """The text of an expression; "" if it has more parts in a row than Python can write."""
+    """The text of an expression; "" if it has more parts or digits than Python can write."""
     try:
         return ast.unparse(node)
-    except RecursionError:
+    except (RecursionError, ValueError):
         return ""
 
 

@@ -69,6 +69,13 @@ def longest_sequence(*args, **kwargs):
     return 10 ** 10**5
 """
 
+# Python reads a number of so many digits, and does not write it in decimal.
+DIGITS = f"""
+class Row: pass
+rows = {{0x{"f" * 5000}: Row()}}
+rows[0x{"f" * 5000}].is_mine = True
+"""
+
 SAMPLES = [
     Sample("x12", "04_kv_cache", "os._exit in a cell", add(EXIT, "setup"), status=PARTLY),
     Sample("x13", "04_kv_cache", "os._exit in an answer",
@@ -93,4 +100,5 @@ SAMPLES = [
     Sample("x90", "01_memory", "a giant tensor and a huge integer as answers",
            replace(GIANTS, "largest_model", "longest_sequence"),
            ("largest_model", "longest_sequence")),
+    Sample("x97", "01_memory", "a number of thousands of digits in a cell", add(DIGITS)),
 ]  # fmt: skip

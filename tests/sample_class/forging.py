@@ -1,9 +1,9 @@
 """Attacks on the verdict: what compares, what carries values, what is asked.
 
-All start from a blank notebook, so anything above zero is stolen.
+All but the last start from a blank notebook, so anything above zero is stolen.
 """
 
-from autograder.practice import ALL, Sample
+from autograder.practice import ALL, Sample, cell_called
 from autograder.practice.honest import leave_blank
 from autograder.record.results import PARTLY
 from tests.sample_class.edits import forged
@@ -186,6 +186,33 @@ def look(self, tag, payload):
 labkit.bridge.executor.Executor._from_handle = look
 """
 
+# It earns no more than a copy would: see tests/autograder/proof/test_own_word.py.
+PUTS_BACK_WHAT_IT_CHANGED = """
+import labkit.bridge.executor as bridge
+own_rotate, result_of = rotate, bridge.Executor._result
+
+def rotate(x, positions, base=10_000.0):
+    turned = own_rotate(x, positions, base)
+    x.copy_(turned)
+    return turned
+
+def put_back(self, message, target, args, kwargs):
+    before = [each.clone() if isinstance(each, torch.Tensor) else None for each in args]
+    try:
+        return result_of(self, message, target, args, kwargs)
+    finally:
+        for each, kept in zip(args, before):
+            if kept is not None and type(each) is torch.Tensor and message["op"] == "call":
+                each.copy_(kept)
+
+bridge.Executor._result = put_back
+"""
+
+
+def puts_back(notebook: dict) -> None:
+    """A function that changes its argument, and a bridge that restores it before anybody looks."""
+    cell_called(notebook, "rotate")["source"] += "\n\n" + PUTS_BACK_WHAT_IT_CHANGED
+
 
 def relabel_cells(notebook: dict) -> None:
     """Metadata that makes tests into answers and answers worth a hundred points."""
@@ -227,4 +254,6 @@ SAMPLES = [
     forged("x56", "08_papers", "another answer at every look", ANOTHER_AT_EVERY_LOOK),
     forged("x57", "05_batching", *ALIKE),
     forged("x91", "04_kv_cache", *ALIKE),
+    Sample("x98", "04_kv_cache", "restores what its function has changed, as a copy would",
+           puts_back),
 ]  # fmt: skip

@@ -58,9 +58,12 @@ def swaps_of(source: str, name: str) -> list[Swap]:
 
 
 def stops_of(source: str, name: str) -> list[Stop]:
-    """A stop after each assignment of a function to a variable that is not a constant."""
+    """A stop after each assignment of a function to a variable that is not a constant.
+
+    None in a function that calls itself: what stops there first is a call inside.
+    """
     found, lines = read_definition(source, name)
-    if not isinstance(found, ast.FunctionDef) or _yields(found):
+    if not isinstance(found, ast.FunctionDef) or _yields(found) or _names(found, name):
         return []
     stops = []
     for statement in statements_of(found):
@@ -127,6 +130,10 @@ def _is_in(statement: ast.stmt, function: ast.FunctionDef) -> bool:
 
 def _holds(node: ast.AST, statement: ast.stmt) -> bool:
     return any(each is statement for each in ast.walk(node))
+
+
+def _names(function: ast.FunctionDef, name: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(function))
 
 
 def _yields(function: ast.FunctionDef) -> bool:

@@ -103,7 +103,8 @@ class Stage:
             except StudentError:
                 return ""
             is_stop = isinstance(got, tuple) and len(got) == 2 and got[0] == mark
-            return shown(got[1]) if is_stop else ""
+            text = shown(got[1]) if is_stop else ""
+            return "" if mark in text else text  # it stopped first in a call inside
 
         return self._each_call(exercise, definition, value)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
-from labkit.checks.names import MAGIC, bound_names
+from labkit.checks.names import MAGIC, bound_names, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +131,11 @@ def _changed(node: ast.expr) -> str:
     """The text of an expression with another number, comparison or sign; "" if it has none."""
     match node:
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return str(value + 1)
+            return text_of(ast.Constant(value + 1))
         case ast.Compare(left, [operator], right) if type(operator) in _OTHER:
-            return ast.unparse(ast.Compare(left, [_OTHER[type(operator)]()], right))
+            return text_of(ast.Compare(left, [_OTHER[type(operator)]()], right))
         case ast.BinOp(left, operator, right) if type(operator) in _OTHER:
-            return ast.unparse(ast.BinOp(left, _OTHER[type(operator)](), right))
+            return text_of(ast.BinOp(left, _OTHER[type(operator)](), right))
     return ""
 
 

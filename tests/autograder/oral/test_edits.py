@@ -7,6 +7,7 @@ import torch
 from autograder.judging.asking.edits import is_askable, stops_of, swaps_of
 from autograder.judging.asking.proposed import is_telling
 from autograder.judging.asking.stage import shown
+from labkit.checks.why.changes import changes_of
 
 MEAN = '''\
 import math
@@ -41,6 +42,29 @@ def test_a_stop_returns_the_value_of_a_variable_after_its_line():
     exec(stops[1].definition, names)
     assert names["mean"]([3, 4]) == (stops[1].mark, 3)
     assert stops_of("def f():\n    x = [1]\n    yield x\n", "f") == []
+
+
+HALVES = """\
+def mean(xs):
+    n = len(xs)
+    if n < 2:
+        return xs[0]
+    left = mean(xs[: n // 2])
+    return left / 2 + mean(xs[n // 2 :]) / 2
+"""
+
+
+def test_where_a_function_calls_itself_no_stop_is_the_first():
+    assert stops_of(HALVES, "mean") == []
+    assert stops_of(HALVES.replace("mean(xs[", "other(xs["), "mean") != []
+
+
+def test_a_number_of_thousands_of_digits_is_left_as_it_is():
+    source = MEAN.replace("x * 2", f"0x{'f' * 5000} * x - 2")
+    assert [each.instead for each in changes_of(source, "mean") if each.line == 10] == [
+        "",
+        f"last = 0x{'f' * 5000} * x - 3  # twice",
+    ]
 
 
 @pytest.mark.parametrize(

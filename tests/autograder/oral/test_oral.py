@@ -85,6 +85,12 @@ HOSTILE = {
     if vram_bytes > 0 and overhead_bytes < 0:
         return largest_model(vram_bytes - overhead_bytes, 0, bytes_per_param)
     if n_params < 0:"""),
+    "halves itself": HALF.replace("    left_bytes = ", """\
+    if overhead_bytes:
+        rest = largest_model(vram_bytes - overhead_bytes, 0, bytes_per_param)
+        return rest
+    left_bytes = """),
+    "5,000 digits": HALF.replace("    if n", f"    n_params += 0x{'f' * 5000} * 0\n    if n"),
     "gigantic": HALF.replace("    left_bytes", "    vram_bytes += 0\n" * 3000 + "    left_bytes"),
     "nested deep": HALF.replace("vram_bytes - o", "vram_bytes" + " + 0" * 2000 + " - o"),
 }  # fmt: skip

@@ -13,7 +13,14 @@ from labkit.bridge.requests import value_of
 from labkit.bridge.wire import is_array
 from labkit.checks import Unfinished, Wrong, check, play_check
 from labkit.checks.answers import AnswerCase, fields_of
-from labkit.checks.compare import expect_equal, expect_mapping, expect_number, number_in, show
+from labkit.checks.compare import (
+    expect_equal,
+    expect_mapping,
+    expect_number,
+    number_in,
+    show,
+    truth_in,
+)
 from labkit.checks.core import GATE_SENTENCE, Finding, share_of_points
 from labkit.checks.forms import numbers_in
 from labkit.checks.notebook import Report
@@ -146,6 +153,23 @@ def test_an_exact_number_is_one_wherever_a_number_is_taken(one):
         expect_tensor(value_of(student.row), torch.tensor([0.5, 2]), "the row")
     with pytest.raises(Wrong):
         number_in(value_of(local_student({"x": object()}).x), "x")
+
+
+@pytest.mark.parametrize("kind", [Fraction, Decimal, int])
+def test_a_whole_exact_number_keeps_all_its_digits(kind):
+    student = local_student({"half": lambda n: kind(n) // 2})
+    assert student.half(2**81 + 2) == 2**80 + 1
+
+
+@pytest.mark.parametrize("answer", [True, numpy.bool_(True), torch.tensor(True), torch.ones(1) > 0])
+def test_a_truth_value_of_one_element_is_true_or_false(answer):
+    assert truth_in(value_of(local_student({"answer": answer}).answer), "the answer") is True
+
+
+@pytest.mark.parametrize("answer", [1, "True", None, torch.ones(2) > 0, object()])
+def test_only_a_truth_value_is_true_or_false(answer):
+    with pytest.raises(Wrong):
+        truth_in(value_of(local_student({"answer": answer}).answer), "the answer")
 
 
 @pytest.mark.parametrize("answer", [Decimal("NaN"), Decimal("-Infinity"), Fraction(10**999)])

@@ -24,6 +24,13 @@ def test_each_right_sweep_shows_that_the_exception_is_gone(text):
     assert is_shown_free(text)
 
 
+@pytest.mark.parametrize("first", ["%%time\n", "\n  %%capture out --no-stderr\n"])
+def test_a_cell_that_is_timed_shows_what_it_shows_without(first):
+    assert is_shown_free(first + RIGHT[0])
+    assert not is_shown_free(RIGHT[0] + "\n" + first)
+    assert not is_shown_free("%%mine\n" + RIGHT[0])
+
+
 TRY = "        try: run(point)\n        except MemoryError as error: "
 SECRET = {
     "by a function of its own": TRY + "later(free)\n",

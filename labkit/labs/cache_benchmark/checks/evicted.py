@@ -7,7 +7,7 @@ from typing import Any
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, expect_number, list_in, number_in
+from labkit.checks.compare import expect_equal, expect_number, list_in, number_in, truth_in
 from labkit.checks.core import Wrong
 from labkit.checks.forms import HeldObject
 from labkit.labs.cache_benchmark.checks.cached import (
@@ -174,12 +174,12 @@ def has_says_which_blocks_are_kept(student: Student, case: CacheCase) -> None:
     """`has` is true for the hash of a kept block, and false for all others; it is no use."""
     a, b, c = (case.prompt(i, 1) for i in range(3))
     hash_a, hash_b = (_only_hash(student, one, case) for one in (a, b))
-    cache = case.build(student, 2)
+    cache, what = case.build(student, 2), "what has returns"
     got = cache.in_turn(("has", hash_a), *whole(1, a), ("has", hash_a), ("has", hash_b))
-    told = [_is_true(got[i]) for i in (0, 3, 4)]
+    told = [truth_in(got[i], what) for i in (0, 3, 4)]
     expect_equal(told, [False, True, False], "has(a) before a is kept, has(a) after it, has(b)")
     got = cache.in_turn(*whole(2, b), ("has", hash_a), *whole(3, c), ("has", hash_a))
-    told = [_is_true(got[i]) for i in (2, 5)]
+    told = [truth_in(got[i], what) for i in (2, 5)]
     expect_equal(told, [True, False], "has(a) before and after its eviction, with a budget of 2")
 
 
@@ -187,12 +187,6 @@ def _only_hash(student: Student, tokens: list[int], case: CacheCase) -> Any:
     """The hash of a prompt of one block."""
     got = student.block_hashes(tokens, case.block_size)
     return list_in(got, "the hashes of one full block", "a list with one hash", 1)[0]
-
-
-def _is_true(got: object) -> bool:
-    if not isinstance(got, bool):
-        raise Wrong("what has returns", expected="True or False", got=str(got))
-    return got
 
 
 @dataclass(frozen=True, slots=True)

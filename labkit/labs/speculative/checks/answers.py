@@ -6,15 +6,13 @@ student's functions, with hidden cases by those of `case.right`.
 
 import re
 from collections.abc import Iterator
-from math import prod
 from statistics import fmean
 from typing import Any
 
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import Student
-from labkit.bridge.wire import is_array
 from labkit.checks.answers import AnswerCase, ask, choice_in, fields_of, finite_number_in, is_near
-from labkit.checks.compare import expect_mapping, joined, refuse_blank, show
+from labkit.checks.compare import expect_mapping, joined, refuse_blank, show, truth_in
 from labkit.checks.core import OnlyRead, Wrong, check
 from labkit.labs.speculative.rules import RULES
 
@@ -236,10 +234,7 @@ def each_rule_is_lossless_or_not(student: Student, case: AnswerCase) -> None:
     """Each rule is called lossless if the token has the target's distribution, and only then."""
     for rule in RULES:
         what = f"{rule}, lossless"
-        entry = _rule(student, case, rule)["lossless"]
-        is_lossless = entry.item() if is_array(entry) and prod(entry.shape) == 1 else entry
-        if not isinstance(is_lossless, bool):
-            raise Wrong(what, expected="True or False", got=show(is_lossless))
+        is_lossless = truth_in(_rule(student, case, rule)["lossless"], what)
         if case.right and is_lossless != case.right[rule]["lossless"]:
             why = (
                 "Compare with the target at both temperatures: one token comes too often."

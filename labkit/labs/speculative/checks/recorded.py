@@ -17,7 +17,7 @@ from labkit.checks.answers import (
     finite_number_in,
 )
 from labkit.checks.answers import record_named as record_of
-from labkit.checks.compare import show
+from labkit.checks.compare import show, truth_in
 from labkit.checks.core import OnlyRead, Wrong, check
 from labkit.labs.speculative.batches import ALPHA, SHORT, BatchSteps, batch_steps, places_of
 from labkit.labs.speculative.records import Gain, gains, words_of
@@ -136,9 +136,7 @@ def which_card_gained_more(student: Student, case: AnswerCase) -> None:
     """The card that gained more in the records, and whether the difference may be chance."""
     answer = fields_of(student, case, ("gained_more", "may_be_chance"))
     card = choice_in(answer["gained_more"], ("H100", "H200"), "gained_more")
-    is_chance = answer["may_be_chance"]
-    if not isinstance(is_chance, bool):
-        raise Wrong("may_be_chance", expected="True or False", got=show(is_chance))
+    is_chance = truth_in(answer["may_be_chance"], "may_be_chance")
     if case.right is None:
         raise OnlyRead
     if card != "H100":

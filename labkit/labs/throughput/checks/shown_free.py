@@ -4,6 +4,7 @@ Its process could forge what it says of that. What the text does not show, a per
 """
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from labkit.labs.throughput.checks.handlers import catches_memory_error
@@ -14,6 +15,7 @@ REACHING = frozenset(
     "exec eval globals locals vars exc_info exception last_exc last_value _getframe currentframe "
     "settrace setprofile get_objects".split()
 )
+TIMED = re.compile(r"\s*%%(?:time|capture)\b.*")  # at the top of a cell: it runs as it is
 
 
 class NotShown(Exception):
@@ -26,7 +28,7 @@ def is_shown_free(text: str) -> bool:
     text: of the cell that defines `sweep`.
     """
     try:
-        body = ast.parse(text).body
+        body = ast.parse(TIMED.sub("", text, count=1) if TIMED.match(text) else text).body
         sweeps = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == "sweep"]
         is_freed = _Sweep(sweeps[-1]).is_freed()
     except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError, NotShown):
