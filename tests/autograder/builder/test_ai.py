@@ -18,6 +18,9 @@ from autograder.builder.source import find_lab, read_labs
 from autograder.desk.rubric import questions_of
 from autograder.errors import Refusal
 from autograder.intake.master import read_master
+from autograder.intake.read import read_notebook
+from autograder.intake.rebuild import rebuild
+from autograder.practice import cell_called
 from labkit.checks.core import checks_of
 from tests.autograder.builder.test_builder import lines_of, telling_lines
 
@@ -76,6 +79,17 @@ def test_only_where_all_is_allowed_a_lab_ends_with_a_log_that_a_person_marks(cou
     assert all(item.text[1:] in agents_file(log) for item in question.items)
     course('"tutor"')
     assert find_lab(lab.name) == lab
+
+
+def test_a_log_that_was_handed_in_reaches_the_person_who_marks_it(course):
+    course('"free"')
+    lab = find_lab("01_memory")
+    notebook = build_notebook(lab, "student")
+    cell_called(notebook, "work_log")["source"] = "| n_params | a router | I asked nobody |"
+    master = read_master(build_notebook(lab, "student"), lab.name)
+    rebuilt = rebuild(master, read_notebook(json.dumps(notebook).encode(), f"{lab.name}.ipynb"))
+    (shown,) = [cell for cell in rebuilt.notebook if cell_name(cell) == "work_log"]
+    assert "I asked nobody" in shown["source"] and shown["metadata"]["nbgrader"]["grade"]
 
 
 def test_the_page_counts_the_log_as_read_by_a_person(course):

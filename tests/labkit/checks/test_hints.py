@@ -146,6 +146,18 @@ def test_known_wrong_answers_get_a_case_and_a_line_and_no_line_of_an_answer(one,
     assert telling_lines(lab, [*LABS.values()]) & told <= lines_of(mutant.source)
 
 
+def test_an_answer_that_is_a_value_keeps_its_hint_alone():
+    space = namespace_of(LABS["memory"]) | {"In": [""]}
+    check = Checker("memory", space)
+    for n in range(3):
+        source = f"training = dict.fromkeys({[*space['training']]}, {n + 77})"
+        space["In"].append(source)
+        exec(source, space)
+        report = check("training", points=1)
+        assert "hint: " in str(report) and report.later == {}
+    assert max(map(len, report.tries["versions"].values())) == 3
+
+
 def test_code_without_an_end_is_stopped_and_gets_its_hint_alone(student, monkeypatch):
     monkeypatch.setattr("labkit.checks.notebook.LIMIT_S", 0.2)
     monkeypatch.setattr("labkit.checks.hints.smallest.LIMIT_S", 0.2)
