@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from autograder.builder.ai import RULES, opening
 from autograder.builder.source import Course, Lab, read_course, read_term
 from autograder.course.late import ACCEPT, REFUSE, LateRule
 from autograder.course.policy import Policy, policy_from
@@ -17,7 +18,12 @@ def page_tables() -> dict[str, str]:
     try:
         course = read_course()
         policy = policy_from(course.policy)
-        return {"people": _people(course), "labs": _labs(course, policy), "rules": _rules(policy)}
+        return {
+            "people": _people(course),
+            "labs": _labs(course, policy),
+            "ai": RULES[course.ai],
+            "rules": _rules(policy),
+        }
     except (TypeError, ValueError, AttributeError) as error:
         raise Refusal(
             f"notebooks/course.toml has a wrong setting ({error}): read the comments beside it"
@@ -25,14 +31,15 @@ def page_tables() -> dict[str, str]:
 
 
 def heading(lab: Lab) -> str:
-    """The line below a notebook's title: course and term, deadline, and what the signs mean."""
+    """The line below a notebook's title: course and term, deadline, signs, and the rule on AI."""
     course = read_course()
     named = str(course.page.get("Course and term", ""))
     title = course.title if PLACEHOLDER.search(named) or not named.strip() else named
     policy = policy_from(course.policy)
     due = policy.deadlines.get(lab.name)
     when = f" Due {policy.shown(due)}." if due else ""
-    return f"*{title}.{when} ✎ and ☐ mark what is yours; run all other cells.*"
+    yours = "✎ and ☐ mark what is yours; run all other cells."
+    return f"*{title}.{when} {yours} {opening(course.ai)}*"
 
 
 def unfilled_fields(course: Course) -> list[str]:

@@ -10,6 +10,7 @@ from functools import cache
 
 from nbformat.v4 import new_markdown_cell
 
+from autograder.builder.ai import agents
 from autograder.builder.colab import badge, colab_address
 from autograder.builder.notebooks import (
     build_notebook,
@@ -61,7 +62,8 @@ on the left, upload the two .whl files and the .json file. Then run the first ce
 
 OTHER FILES
 glossary.html explains the words of the labs, course.html has the rules, and reading.html lists what
-to read.
+to read. AGENTS.md tells AI assistants what the course allows in this lab. Assistants that work in a
+folder read it there. If you use another one, begin the chat with its text.
 
 A NEWER EDITION
 If you have begun this lab with an older zip, keep your notebook. Copy the two .whl files and the
@@ -107,6 +109,7 @@ class Edition:
         files = {f"{self.lab.name}.ipynb": self.notebook(address), "README.txt": _note()}
         files |= {wheel.file_name: wheel.content for wheel in self.wheels}
         files |= {name: page.encode() for name, page in pages().items()}
+        files[agents.NAME] = agents.agents_file(self.lab).encode()
         return zip_bytes({**files, list_name(self.lab): self.listed()})
 
     def _wanted(self) -> dict[str, tuple[str, str]]:

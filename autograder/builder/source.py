@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder import places
+from autograder.builder.ai import RULES, WORK_LOG
 from autograder.builder.blank import Target, parse_target, solved_cell
 from autograder.builder.measured import fill, with_points
 from autograder.builder.percent import PercentCell, cells_of
@@ -90,6 +91,7 @@ class Course:
     address: where releases lie, "" if nowhere; key: see `autograder.signing`, "" if there is none;
     revisions: by lab, how often it was released anew;
     own: labs that are not the kit's; papers: by place, the questions of lab 8 that change;
+    ai: "none", "tutor" or "free", see `autograder.builder.ai`;
     page: rows for students; counts_as: points of the final mark by lab; policy: as it stands there.
     """
 
@@ -97,11 +99,17 @@ class Course:
     address: str = ""
     key: str = ""
     revisions: Mapping[str, int] = field(default_factory=dict)
+    ai: str = "tutor"
     own: Sequence[str] = ()
     papers: Mapping[str, str] = field(default_factory=dict)
     page: Mapping[str, str] = field(default_factory=dict)
     counts_as: Mapping[str, float] = field(default_factory=dict)
     policy: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.ai not in [*RULES]:
+            wanted = ", ".join(f'"{each}"' for each in RULES)
+            raise ValueError(f"ai should be one of {wanted}, got {self.ai!r}")
 
     def revision(self, lab: Lab) -> int:
         """1 for a lab that was never corrected."""
@@ -109,8 +117,13 @@ class Course:
 
 
 def read_course() -> Course:
-    """The course's settings."""
-    return Course(**tomllib.loads(places.COURSE.read_text(encoding="utf-8")))
+    """The course's settings. Raises: Refusal for a wrong one."""
+    try:
+        return Course(**tomllib.loads(places.COURSE.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise Refusal(
+            f"notebooks/course.toml has a wrong setting ({error}): read the comments beside it"
+        ) from None
 
 
 def settings_files() -> dict[Path, bytes]:
@@ -160,10 +173,16 @@ def find_lab(name: str) -> Lab:
     return read_lab(source_of(name))
 
 
-@cache
 def read_lab(path: Path) -> Lab:
     """Parse one source. Raises ValueError naming the cell that breaks a rule."""
+    return _read_lab(path, read_course().ai == "free")
+
+
+@cache
+def _read_lab(path: Path, has_log: bool) -> Lab:
     found = cells_of(path.read_text(encoding="utf-8"))
+    if has_log:
+        found = [*found, *cells_of(WORK_LOG.read_text(encoding="utf-8"))]
     cells = tuple(_read_cell(path, i, cell) for i, cell in enumerate(found))
     names = [cell.name for cell in cells]
     doubled = {name for name in names if names.count(name) > 1}

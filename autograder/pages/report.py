@@ -11,6 +11,7 @@ from pathlib import Path
 
 from autograder.files import write_whole
 from autograder.pages.evidence.flags import KINDS, read_flags
+from autograder.pages.evidence.hints import read_hints
 from autograder.pages.feedback import next_step, titles_of, write_feedback
 from autograder.pages.render import render_page
 from autograder.pages.statistics import (
@@ -66,6 +67,7 @@ def _lab_report(folder: Path, name: str, results: Sequence[Result]) -> dict:
         "checks": sorted(check_statistics(own), key=attrgetter("lost"), reverse=True),
         "heat": heat_rows(own),
         "titles": titles_of(name),
+        "hints": read_hints(folder, name),
         "causes": frequent_causes(own),
         "slowest": slowest(own),
         "waiting": [result for result in own if result.problem],

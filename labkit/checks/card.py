@@ -6,7 +6,7 @@ All other text has the page's colour.
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ MARKS = {
     "unjudged": Mark("–", "#5f6b7a", "not judged"),
     "undecided": Mark("?", "#7a5a00", "not decided"),
 }
+Later = Mapping[str, Mapping[str, str]]
 CARD = "line-height:1.5;max-width:56em;overflow-wrap:break-word"
 SENTENCE = re.compile(r"[^\n]+?(?:[.?!](?= )|(?:\n [^\n]*)*(?:\n+|$))")  # logs are indented
 
@@ -46,7 +47,9 @@ def points_line(findings: Sequence[Finding], points: float) -> str:
     return f"{earned:g} of {round(most, 2):g} points on the visible tests"
 
 
-def as_text(title: str, findings: Sequence[Finding], points: float) -> str:
+def as_text(
+    title: str, findings: Sequence[Finding], points: float, later: Later | None = None
+) -> str:
     """The report for a terminal: the same sentences, nothing folded."""
     lines = [f"{title}: {points_line(findings, points)}"]
     once = Once()
@@ -55,27 +58,36 @@ def as_text(title: str, findings: Sequence[Finding], points: float) -> str:
         lines += [f"  {sign} {finding.check.claim}" for finding in group]
         lines += [f"      {said}" for said in message_lines(group, once)]
         lines += [f"      hint: {hint}" for hint in hints_of(group, once)]
+        for name, said in _later_of(group, later).items():
+            lines += [f"      {name}:", *(f"          {line}" for line in said.splitlines())]
     return "\n".join(lines)
 
 
-def as_html(title: str, findings: Sequence[Finding], points: float, note: str = "") -> str:
+def as_html(
+    title: str,
+    findings: Sequence[Finding],
+    points: float,
+    note: str = "",
+    later: Later | None = None,
+) -> str:
     """The report for a notebook: the first failure is open, what passed is folded.
 
-    note: a sentence above it all, for instance that the cell's last run failed.
+    note: a sentence above it all, for instance that the cell's last run failed. later: by check,
+    the hints after its own, with a title each.
     """
     if (only := only_message(findings)) is not None:
         rows = [f"<div>{mark(only.status)} {with_code(only.message)}</div>"]
     else:
-        rows = _rows(groups_of(findings))
+        rows = _rows(groups_of(findings), later)
     head = f"<div><b>{html.escape(title)}</b> {_bar(findings, points)}</div>"
     above = f"<div>{with_code(note)}</div>" if note else ""
     return f'<div style="{CARD}">{head}{above}{"".join(rows)}</div>'
 
 
-def _rows(groups: Sequence[Sequence[Finding]]) -> list[str]:
+def _rows(groups: Sequence[Sequence[Finding]], later: Later | None) -> list[str]:
     once = Once()
     open_ones = [group for group in groups if not group[0].passed]
-    rows = [_open_group(group, once, is_first=i == 0) for i, group in enumerate(open_ones)]
+    rows = [_open_group(group, once, i == 0, later) for i, group in enumerate(open_ones)]
     return rows + [_passed(group) for group in groups if group[0].passed]
 
 
@@ -153,17 +165,23 @@ def with_code(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
-def _open_group(group: Sequence[Finding], once: Once, is_first: bool) -> str:
+def _later_of(group: Sequence[Finding], later: Later | None) -> Mapping[str, str]:
+    """The later hints of the first check in a group that has some."""
+    return next((found for each in group if (found := (later or {}).get(each.check.name))), {})
+
+
+def _open_group(group: Sequence[Finding], once: Once, is_first: bool, later: Later | None) -> str:
     status = group[0].status
     if status in ("todo", "read") and len(group) > 1:  # one line for all of them
         return f"<div>{mark(status)} {with_code(group[0].message)}</div>"
     if status == "unjudged":
         return _list(f"{mark(status)} {with_code(not_judged(group))}", group)
     claims = "<br>".join(f"{mark(status)} {with_code(each.check.claim)}" for each in group)
+    hints = "".join(_folded(name, [said]) for name, said in _later_of(group, later).items())
     body = (
         '<div style="margin-left:1.6em;white-space:pre-line">'
         f"{with_code(chr(10).join(message_lines(group, once)))}"
-        f"{_folded('hint', hints_of(group, once))}</div>"
+        f"{_folded('hint', hints_of(group, once))}{hints}</div>"
     )
     if is_first or status != "failed":
         return f"<div>{claims}{body}</div>"

@@ -6,7 +6,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +25,10 @@ WAITS = "○ This cell waits for `{}`: write that part first, then run the cell 
 
 class TookTooLong(KeyboardInterrupt):
     """A check had no end within the limit; it goes where an interrupt of the student's would."""
+
+
+class _Over(BaseException):
+    """What an interrupt that comes too late is replaced by."""
 
 
 class Watch:
@@ -120,14 +124,16 @@ def time_limit(seconds: float) -> Iterator[None]:
     """Stop the code inside after this many seconds: raise TookTooLong at its next line.
 
     And again each second: Python drops an exception that comes while a weak reference is cleared.
+    None is never set in place of an exception: Python 3.11 hangs then as soon as a debugger traces.
     """
     thread = ctypes.c_ulong(threading.get_ident())
     set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    ended = threading.Event()
+    ended, fired = threading.Event(), threading.Event()
 
     def interrupt() -> None:
         wait_s = seconds
         while not ended.wait(wait_s):
+            fired.set()
             set_exception(thread, ctypes.py_object(TookTooLong))
             wait_s = 1
 
@@ -138,7 +144,11 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         ended.set()
         timer.join()
-        set_exception(thread, None)
+        if fired.is_set():
+            with suppress(_Over):  # in place of one that has not come yet
+                set_exception(thread, ctypes.py_object(_Over))
+                for _ in range(10**6):
+                    pass
 
 
 def _memory_errors() -> tuple[type, ...]:

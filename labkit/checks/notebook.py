@@ -19,10 +19,14 @@ from labkit.checks.core import (
     play_check,
     share_of_points,
 )
+from labkit.checks.hints.smallest import goal, smallest_failure
+from labkit.checks.hints.tries import LAST_STEP, MIME, Tries, saved_tries, version_of
 from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
 from labkit.checks.unjudged import ENDLESS, judged
 from labkit.checks.why.asked import Asked, Shown, passes, play_here, questions_of
 from labkit.checks.why.changes import changes_of, definition_in, unchanged
+
+SMALLEST, GOAL = "smallest failing case", "what the line must achieve"
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class Report:
     """The findings of one exercise; shown as a page in a notebook, as text elsewhere.
 
     As plain text it is the number of points, which is what nbgrader reads from a test cell.
-    note: what a reader has to know first. below: HTML that follows.
+    note: what a reader has to know first. below: HTML that follows. later: see `card.as_html`.
+    tries: what the notebook file keeps of it.
     """
 
     exercise: str
@@ -38,20 +43,23 @@ class Report:
     points: float
     note: str = ""
     below: str = ""
+    later: card.Later | None = None
+    tries: Mapping[str, Any] | None = None
 
     @property
     def earned(self) -> float:
         return round(sum(share_of_points(self.findings, self.points)), 2)
 
     def __str__(self) -> str:
-        text = card.as_text(self.exercise, self.findings, self.points)
+        text = card.as_text(self.exercise, self.findings, self.points, self.later)
         return f"{self.note}\n{text}" if self.note else text
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": f"{self.earned:g}", "text/html": self._html() + self.below}
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        kept = {} if self.tries is None else {MIME: self.tries}
+        return {"text/plain": f"{self.earned:g}", "text/html": self._html() + self.below, **kept}
 
     def _html(self) -> str:
-        return card.as_html(self.exercise, self.findings, self.points, self.note)
+        return card.as_html(self.exercise, self.findings, self.points, self.note, self.later)
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,7 @@ class Checker:
         self._reports: dict[str, Report] = {}
         self._watch = watch(self._checks)
         self._asked: dict[str, Asked] = {}
+        self._tries = self._saved_tries() if self._watch else {}
 
     def __call__(self, exercise: str, points: float) -> Report:
         """Check one exercise. Raises ValueError for a name that is no exercise of this lab."""
@@ -177,7 +186,31 @@ class Checker:
             else ""
         )
         below = self._invitation(exercise, findings) + self._progress(exercise, findings, points)
-        return Report(exercise, findings, points, note, below)
+        tries = self._tries.setdefault(exercise, Tries())
+        later = self._later(exercise, findings, tries)
+        return Report(exercise, findings, points, note, below, later, tries.as_json())
+
+    def _saved_tries(self) -> dict[str, Tries]:
+        return saved_tries(handin.find(outline.lab_name(self._topic), Path.cwd()))
+
+    def _later(self, exercise: str, findings: list[Finding], tries: Tries) -> card.Later:
+        """Count this try; the hints that follow the first one, for the first mistake shown."""
+        cells = self._namespace.get("In", ())
+        version, cases = version_of(cells, exercise), self._cases[exercise]
+        failed = [group[0] for group in card.groups_of(findings) if group[0].status == "failed"]
+        steps = [tries.add(each.check.name, version) for each in failed]
+        tries.is_passed = all(finding.passed for finding in findings)
+        if not steps or steps[0] < 2:
+            return {}
+        check = failed[0].check
+        failure = smallest_failure(check, self._namespace, cases)
+        if failure is None:
+            return {}
+        hints = {SMALLEST: failure.drawn()}
+        if steps[0] == LAST_STEP:
+            source = definition_in(cells, exercise)
+            hints[GOAL] = goal(failure, source, self._namespace, cases)
+        return {check.name: hints}
 
     def _invitation(self, exercise: str, findings: list[Finding]) -> str:
         """After an exercise that passes, that there are questions about its code."""

@@ -1,14 +1,18 @@
 """What checks learn from a real kernel: cells that failed, calls without an end, where it broke."""
 
+import json
+
 import pytest
 from play import FIRST_CELL, play
 
 from autograder.builder.notebooks import build_notebook, cell_kind, cell_name
 from autograder.builder.source import find_lab
 from autograder.builder.wheel import write_folder
-from autograder.practice import code_cell, solved_notebook
+from autograder.practice import cell_called, code_cell, solved_notebook
+from labkit.checks.hints.tries import MIME, version_of
 
 LAB = find_lab("memory")
+EMPTY = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
 BROKEN = "def n_params(config)\n    return 1"
 ENDLESS = "def kv_cache_bytes(config, *sizes, **width):\n    while True:\n        pass"
 RAISING = """\
@@ -63,3 +67,36 @@ def test_an_exception_names_the_students_own_line_once(reports):
 
 def test_a_full_gpu_is_explained_beside_its_traceback(reports):
     assert "The GPU has no memory left for this cell." in reports["full"]
+
+
+def test_hints_follow_the_tries_and_the_saved_file_keeps_their_count(warm_kernels, tmp_path):
+    write_folder(LAB, tmp_path)
+    answers = {cell_name(cell): cell["source"] for cell in solved_notebook(LAB)["cells"]}
+    built = {cell_name(cell): cell for cell in build_notebook(LAB, "student").cells}
+    off = answers["largest_model"].replace("// bytes_per_param", "// 2")
+    versions = [f"{off.rstrip()}\n    n = {n}\n" for n in range(3)]
+    setup = built["setup"]["source"]
+    check = built["check_largest_model"]["source"]
+
+    def reports(*sources):
+        played = play({**EMPTY, "cells": [code_cell(s) for s in (setup, *sources)]},
+                      tmp_path, [FIRST_CELL], limit_s=300)  # fmt: skip
+        return [cell for cell in played if cell.name.startswith("check(")]
+
+    first, same, second = reports(versions[0], check, check, versions[1], check)
+    assert "smallest failing case" not in first.report + same.report
+    assert "smallest failing case" in second.report and MIME in second.kinds
+    assert "what the line must achieve" not in second.report
+    tries = {"passed": False, "versions": {
+        "wider_parameters_leave_room_for_fewer": [version_of([one], "largest_model")
+                                                  for one in versions[:2]]}}  # fmt: skip
+    output = {"output_type": "execute_result", "data": {MIME: tries}, "metadata": {},
+              "execution_count": 1}  # fmt: skip
+    saved = build_notebook(LAB, "student")
+    cell_called(saved, "check_largest_model")["outputs"] = [output]
+    (tmp_path / "01_memory.ipynb").write_text(json.dumps(saved))
+    (again,) = reports(versions[1], check)
+    assert "smallest failing case" in again.report
+    assert "what the line must achieve" not in again.report
+    (third,) = reports(versions[2], check)
+    assert "what the line must achieve" in third.report

@@ -4,7 +4,7 @@ The folder's notebooks are ours, but every text in them is a student's: it is re
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from autograder.intake.master import OPEN_KINDS
 from autograder.intake.read import Unreadable, parsed
 from autograder.names import squeeze
 from autograder.record.results import BESIDE
+from labkit.checks.hints.tries import Tries, tries_in
 
 MAX_CELLS = 5000
 
@@ -56,12 +57,13 @@ class HandedIn:
     """What one student handed in.
 
     pieces: the texts of the open cells by name, each with the student's own code cells after it;
-    sources: the code cells of the file without white space.
+    sources: the code cells of the file without white space; tries: what its outputs say of checks.
     """
 
     student: str
     pieces: dict[str, list[str]]
     sources: frozenset[str]
+    tries: Mapping[str, Tries] = field(default_factory=dict)
 
     @cached_property
     def answers(self) -> dict[str, str]:
@@ -89,9 +91,9 @@ def read_handed_in(out: Path, lab: str, student: str) -> HandedIn:
         out / "course" / step / student / lab / f"{lab}.ipynb"
         for step in ("submitted", "autograded")
     )
-    cells = _cells(_json(_read(submitted)))
-    sources = frozenset(squeeze(_source(cell)) for cell in cells if _is_code(cell))
-    return HandedIn(student, read_pieces(graded), sources)
+    notebook = _json(_read(submitted))
+    sources = frozenset(squeeze(_source(cell)) for cell in _cells(notebook) if _is_code(cell))
+    return HandedIn(student, read_pieces(graded), sources, tries_in(notebook))
 
 
 def read_answers(path: Path) -> dict[str, str]:

@@ -20,6 +20,7 @@ from autograder.pages.evidence.handed_in import (
     read_handed_in,
     starter_of,
 )
+from autograder.pages.evidence.hints import write_hints
 from autograder.record.results import Result
 
 SERVERS = frozenset(
@@ -33,15 +34,23 @@ MAX_SEEN = 6
 
 
 def write_integrity(out: Path, lab: str, results: Sequence[Result]) -> Path:
-    """Look at all submissions of a lab and write its flags; returns the page's path."""
+    """Look at all submissions of a lab; write its flags, and what they say of hints.
+
+    Returns: the path of the flags' page.
+    """
     own = [result for result in results if result.lab == lab]
-    return write_flags(out, lab, flags_of(out, lab, own))
+    everybody = [read_handed_in(out, lab, result.student) for result in own]
+    write_hints(out, lab, everybody)
+    return write_flags(out, lab, _flags(lab, own, everybody))
 
 
 def flags_of(out: Path, lab: str, results: Sequence[Result]) -> list[Flag]:
     """All flags of one lab, by kind and then by name."""
+    return _flags(lab, results, [read_handed_in(out, lab, each.student) for each in results])
+
+
+def _flags(lab: str, results: Sequence[Result], everybody: list[HandedIn]) -> list[Flag]:
     starter = starter_of(lab)
-    everybody = [read_handed_in(out, lab, result.student) for result in results]
     groups = {result.student: result.group for result in results}
     found = [*_same_answers(everybody, starter, groups)]
     for each in everybody:

@@ -96,6 +96,7 @@ class Row:
     kind: str = ""
     beside: tuple["Row", ...] = ()
     among: tuple["Row", ...] = field(default=(), repr=False, compare=False)
+    is_call = True  # its text is the call
 
     def __str__(self) -> str:
         return f"{self.function}{self.call}"

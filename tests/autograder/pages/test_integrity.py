@@ -1,6 +1,7 @@
 """Flags: what they see, what they leave alone, and that no mark and no student knows of them."""
 
 import json
+import re
 
 import pytest
 from classroom import LAB, blank, hand_in, result, solved
@@ -12,9 +13,11 @@ from autograder.builder.source import read_labs
 from autograder.cli import app
 from autograder.pages.evidence.flags import KINDS, read_flags
 from autograder.pages.evidence.handed_in import starter_of
+from autograder.pages.evidence.hints import HintRow, read_hints
 from autograder.pages.evidence.integrity import flags_of, servers_in, write_integrity
 from autograder.pages.report import write_feedback, write_report
-from autograder.practice import insert
+from autograder.practice import cell_called, insert
+from labkit.checks.hints.tries import MIME
 from tests.known import mutants_of, variants_of
 
 PAPERS = "08_papers"
@@ -219,3 +222,39 @@ def test_each_exercise_is_known_by_what_was_handed_out():
     assert "GrowingCache" in starter.open
     assert starter.own_parts(starter.open) == {}
     assert starter.prose and starter.prose < starter.open.keys()
+
+
+def with_tries(notebook, exercise, is_passed, *n_versions):
+    """The notebook in which the check of an exercise keeps that so many versions failed."""
+    versions = {f"check_{i}": [f"{k:08}" for k in range(n)] for i, n in enumerate(n_versions)}
+    data = {"text/plain": "1", MIME: {"passed": is_passed, "versions": versions}}
+    output = {"output_type": "execute_result", "data": data, "metadata": {}, "execution_count": 1}
+    cell_called(notebook, f"check_{exercise}")["outputs"] = [output]
+    return notebook
+
+
+def test_the_class_report_counts_at_which_hint_people_stop(tmp_path):
+    class_ = {"ann": (True,), "bob": (True, 1), "cy": (False, 2, 1), "di": (False, 7)}
+    class_["eve"] = (True, 3)
+    rows = [
+        hand_in(tmp_path, name, with_tries(solved(), "rotate", *tries))
+        for name, tries in class_.items()
+    ]
+    rows.append(hand_in(tmp_path, "fay", solved()))  # no output says anything
+    write_integrity(tmp_path, LAB, rows)
+    assert read_hints(tmp_path, LAB) == [HintRow("rotate", [1, 1, 0, 1], [0, 0, 1, 1])]
+    page = write_report(tmp_path, rows).read_text()
+    table = page.partition("At which hint people stop")[2].partition("</table>")[0]
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", table, re.DOTALL)
+    assert cells == ["rotate", "1 passed", "1 passed", "0 passed, 1 stopped", "1 passed, 1 stopped"]
+    assert not {*class_} & {*re.findall(r"\w+", table)}
+
+
+def test_forged_hints_change_no_flag_and_name_no_exercise_that_is_not_there(tmp_path):
+    notebook = with_tries(blank(), "rotate", "<b>", 5)
+    check = cell_called(notebook, "check_rotate")
+    check["metadata"]["labkit"]["name"] = "check_<script>"
+    rows = [hand_in(tmp_path, "ann", notebook)]
+    write_integrity(tmp_path, LAB, rows)
+    assert read_hints(tmp_path, LAB) == read_hints(tmp_path, "none") == []
+    assert "At which hint" not in write_report(tmp_path, rows).read_text()

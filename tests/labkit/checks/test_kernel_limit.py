@@ -1,5 +1,7 @@
 """The time limit of a check in the notebook."""
 
+import subprocess
+import sys
 import time
 import weakref
 
@@ -45,3 +47,19 @@ def test_nothing_comes_after_the_end():
     end = time.monotonic() + 1.3
     while time.monotonic() < end:
         pass
+
+
+@pytest.mark.parametrize("seconds", ["60", "0.05"])
+def test_a_debugger_can_trace_after_a_limit(seconds):
+    """Python 3.11 hangs at the next traced call after an interrupt was set to None."""
+    code = (
+        "import sys, time; from contextlib import suppress\n"
+        "from labkit.checks.kernel import TookTooLong, time_limit\n"
+        f"with suppress(TookTooLong), time_limit({seconds}):\n"
+        f"    end = time.monotonic() + (0.5 if {seconds} < 1 else 0)\n"
+        "    while time.monotonic() < end: pass\n"
+        "def traced(): return 'traced'\n"
+        "sys.settrace(lambda *_: None); print(traced()); sys.settrace(None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("traced\n", "")
