@@ -45,3 +45,11 @@ def test_nothing_comes_after_the_end():
     end = time.monotonic() + 1.3
     while time.monotonic() < end:
         pass
+
+
+def test_a_limit_can_count_the_time_of_the_processor():
+    with time_limit(0.05, time.process_time):
+        time.sleep(0.2)
+    with pytest.raises(TookTooLong), time_limit(0.05, time.process_time):
+        while True:
+            pass
