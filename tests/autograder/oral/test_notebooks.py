@@ -66,7 +66,8 @@ def out(tmp_path):
 
 
 def marks_of(out):
-    return {row["student"]: row for row in csv.DictReader((out / "marks.csv").read_text().splitlines())}
+    lines = (out / "marks.csv").read_text().splitlines()
+    return {row["student"]: row for row in csv.DictReader(lines)}
 
 
 def grade(out, place):
@@ -208,9 +209,13 @@ def test_a_notebook_of_before_is_refused_in_one_sentence(out, place):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("oral", "out", "01_oral"), ("release", "01_oral", "--draft"), ("regrade", "01_oral", ".", "-o", "out",
-     "--exercise", "q1"), ("practice", "01_oral")],
-)  # fmt: skip
+    [
+        ("oral", "out", "01_oral"),
+        ("release", "01_oral", "--draft"),
+        ("regrade", "01_oral", ".", "-o", "out", "--exercise", "q1"),
+        ("practice", "01_oral"),
+    ],
+)
 def test_where_a_lab_is_wanted_its_questions_are_refused(arguments):
     said = run(*arguments)
     assert said.exit_code == 2 and "name that lab" in said.output
