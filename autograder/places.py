@@ -6,6 +6,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 NOTEBOOKS = REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "source"
 COURSE = NOTEBOOKS / "course.toml"
+ORAL = "_oral"  # what ends the name of the notebook of questions about a lab
 
 
 def lab_sources() -> list[Path]:
@@ -33,3 +34,12 @@ def source_of(name: str) -> Path:
         if name in (path.stem, topic, number, number.lstrip("0")):
             return path
     raise ValueError(f"there is no lab {name!r}; there are {', '.join(lab_names())}")
+
+
+def assignment_of(name: str) -> str:
+    """The full name of a lab, or of the notebook of questions about it: "04_oral" is one, too.
+
+    Raises: ValueError naming the known labs.
+    """
+    lab = source_of(name.removesuffix(ORAL)).stem
+    return lab + ORAL if name.endswith(ORAL) else lab

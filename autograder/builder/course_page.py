@@ -8,6 +8,7 @@ from autograder.builder.source import Course, Lab, read_course, read_term
 from autograder.course.late import ACCEPT, REFUSE, LateRule
 from autograder.course.policy import Policy, policy_from
 from autograder.errors import Refusal
+from autograder.places import ORAL, assignment_of
 
 PLACEHOLDER = re.compile(r"\[[^\]]*\](?!\()")  # [names], but not the link [names](address)
 ATTEMPTS = {"best": "the best one counts", "last": "the last one counts"}
@@ -64,6 +65,9 @@ def _people(course: Course) -> str:
 
 def _labs(course: Course, policy: Policy) -> str:
     labs = {lab.name: _points(lab, course.counts_as) for lab in read_term()}
+    asked = {name: points for name, points in course.counts_as.items() if name.endswith(ORAL)}
+    labs |= {assignment_of(name): (points, 0.0, points) for name, points in asked.items()}
+    labs = dict(sorted(labs.items()))
     deadlines = {name: policy.shown(moment) for name, moment in policy.deadlines.items()}
     rows = [_row(name, deadlines.get(name, "none"), points) for name, points in labs.items()]
     head = [

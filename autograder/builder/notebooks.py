@@ -190,11 +190,11 @@ def _notebook_cell(cell: SourceCell, text: str) -> NotebookNode:
         return node
     node.metadata["labkit"] = {"kind": cell.kind, "name": cell.name}
     if cell.kind == "written":
-        node.metadata["nbgrader"] = _nbgrader(cell.name, solution=True, points=cell.points)
+        node.metadata["nbgrader"] = nbgrader_fields(cell.name, solution=True, points=cell.points)
     elif cell.kind in ("exercise", "answer"):
-        node.metadata["nbgrader"] = _nbgrader(cell.name, solution=True)
+        node.metadata["nbgrader"] = nbgrader_fields(cell.name, solution=True)
     elif cell.kind == "given":
-        node.metadata["nbgrader"] = _nbgrader(cell.name, locked=True)
+        node.metadata["nbgrader"] = nbgrader_fields(cell.name, locked=True)
     return node
 
 
@@ -203,7 +203,7 @@ def _check_cell(cell: SourceCell) -> NotebookNode:
     text = f'check("{cell.name}", points={cell.points:g})'
     node = _new_cell(text, _cell_id("check", cell.name))
     node.metadata["labkit"] = {"kind": "check", "name": name}
-    node.metadata["nbgrader"] = _nbgrader(name, locked=True, points=cell.points)
+    node.metadata["nbgrader"] = nbgrader_fields(name, locked=True, points=cell.points)
     return node
 
 
@@ -221,7 +221,7 @@ def _new_cell(text: str, cell_id: str, is_code: bool = True) -> NotebookNode:
     return node
 
 
-def _nbgrader(
+def nbgrader_fields(
     name: str, *, solution: bool = False, locked: bool = False, points: float | None = None
 ) -> dict:
     metadata = {

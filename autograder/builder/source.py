@@ -31,7 +31,7 @@ from autograder.builder.measured import fill, with_points
 from autograder.builder.percent import PercentCell, cells_of
 from autograder.errors import Refusal
 from autograder.labs import part_of
-from autograder.places import REPOSITORY, lab_sources, source_of
+from autograder.places import ORAL, REPOSITORY, assignment_of, lab_sources, source_of
 
 _REVISIONS = "[revisions]\n"
 KINDS = ("given", "exercise", "answer", "item", "written", "experiment")
@@ -162,14 +162,19 @@ def read_term() -> list[Lab]:
     course = read_course()
     named = [*course.counts_as, *course.policy.get("deadlines", {})]
     try:
-        names = {source_of(name).stem for name in named}
+        names = {assignment_of(name) for name in named}
     except ValueError as error:
         raise Refusal(f"notebooks/course.toml has a wrong setting ({error})") from None
     return [lab for lab in read_labs() if lab.name in names or not names]
 
 
 def find_lab(name: str) -> Lab:
-    """The lab called "04_kv_cache", "kv_cache" or "04". Raises ValueError naming the known ones."""
+    """The lab called "04_kv_cache", "kv_cache" or "04". Raises ValueError naming the known ones.
+
+    The notebook of questions about it, "04_oral", is a lab without cells.
+    """
+    if name.endswith(ORAL):
+        return Lab(assignment_of(name), ())
     return read_lab(source_of(name))
 
 

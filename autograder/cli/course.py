@@ -183,10 +183,19 @@ def key() -> None:
 def practice(
     lab: LabName,
     out: Annotated[Path, typer.Option("-o", help="where the files go")] = Path("practice"),
+    oral: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="answer the notebooks of questions that OUT made"),
+    ] = None,
 ) -> None:
     """Write made-up submissions to practise with, and their gradebook and policy."""
     from autograder.practice.classes import write_practice_class
+    from autograder.practice.letters import write_practice_letters
 
     with refusals():
-        for path in write_practice_class(named_lab(lab), out):
+        found = named_lab(lab)
+        written = write_practice_class(found, out) if oral is None else [
+            write_practice_letters(found, oral, out)
+        ]  # fmt: skip
+        for path in written:
             typer.echo(path)

@@ -10,6 +10,7 @@ import typer
 
 from autograder.builder.source import Lab, find_lab
 from autograder.cli.shared import Jobs, LabName, Sandbox, named_lab, refusals, refuse
+from autograder.places import ORAL
 
 commands = typer.Typer()
 
@@ -47,6 +48,7 @@ def grade(
     from autograder.grading.messages import counts, no_times, places
     from autograder.grading.pool import usual_jobs
     from autograder.grading.spool import shard_of
+    from autograder.oral.marking import mark_notebooks
     from autograder.proof.reference import refuse_lost_points
     from autograder.record.results import ERROR
 
@@ -55,7 +57,12 @@ def grade(
     found = _lab_to_grade(lab, out)
     with refusals():
         check_lab = partial(refuse_lost_points, found)
-        if shard:
+        if found.name.endswith(ORAL):
+            if shard or cluster:
+                refuse("letters are marked in a moment: leave out --shard and --cluster")
+            results = mark_notebooks(found, submissions, out, run)
+            lines = [f"Marks: {out / 'marks.csv'}", *places(out, results), *no_times(results)]
+        elif shard:
             check_lab()
             results = grade_shard(found, submissions, out, run, shard_of(shard))
             lines = ["Grade once more without --shard when all shards are done"]
@@ -108,11 +115,16 @@ def regrade(
 def oral(
     out: Annotated[Path, typer.Argument(help="the output folder of a grading")],
     lab: Annotated[list[str], typer.Argument(help="one lab: 04_kv_cache, kv_cache or 04")],
+    notebooks: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="write notebooks to hand out there, and no sheets"),
+    ] = None,
     jobs: Jobs = None,
     sandbox: Sandbox = True,
 ) -> None:
     """Write questions for each student about their own passing code, and the keys for a TA."""
     from autograder.grading.pool import usual_jobs
+    from autograder.oral.notebooks import write_notebooks
     from autograder.oral.write import write_oral
     from autograder.record.log import read_results
 
@@ -123,7 +135,11 @@ def oral(
         results = [each for each in read_results(out / "results.jsonl") if each.lab == found.name]
         if not results:
             refuse(f"{out / 'results.jsonl'} holds no results of {found.name}: grade it first")
-        typer.echo(write_oral(out, found, results, jobs or usual_jobs(), sandbox))
+        if notebooks is None:
+            typer.echo(write_oral(out, found, results, jobs or usual_jobs(), sandbox))
+            return
+        lines = write_notebooks(out, found, results, notebooks, jobs or usual_jobs(), sandbox)
+        typer.echo("\n".join([str(notebooks), *lines]))
 
 
 @commands.command("cluster-keys")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.cli.shared import LabName, named_lab, refusals, refuse
+from autograder.cli.shared import LabName, graded_lab, named_lab, refusals, refuse
 
 if TYPE_CHECKING:
     from autograder.record.results import Result
@@ -127,7 +127,7 @@ def export(
     with refusals():
         order = ExportOrder(
             form,
-            [named_lab(name).name for name in labs or []],
+            [graded_lab(name).name for name in labs or []],
             points_of(_by_lab("--points", points)),
             _by_lab("--column", column),
         )
@@ -143,7 +143,7 @@ def _by_lab(option: str, given: list[str] | None) -> dict[str, str]:
     for lab, _, value in pairs:
         if not value:
             refuse(f"{option} needs LAB=VALUE, got {lab}")
-    return {named_lab(lab).name: value for lab, _, value in pairs}
+    return {graded_lab(lab).name: value for lab, _, value in pairs}
 
 
 def _results_of(out: Path, lab: str) -> list[Result]:

@@ -10,6 +10,7 @@ import typer
 
 from autograder.builder.source import Lab, find_lab
 from autograder.errors import Refusal
+from autograder.places import ORAL
 
 LabName = Annotated[str, typer.Argument(help="a lab: 04_kv_cache, kv_cache or 04")]
 Jobs = Annotated[
@@ -43,6 +44,14 @@ def refusals() -> Iterator[None]:
 
 def named_lab(name: str) -> Lab:
     """The lab of a name, a topic or a number; refused if there is none."""
+    lab = graded_lab(name)
+    if lab.name.endswith(ORAL):
+        refuse(f"{lab.name} holds questions about {lab.name.removesuffix(ORAL)}: name that lab")
+    return lab
+
+
+def graded_lab(name: str) -> Lab:
+    """As `named_lab`, or the notebook of questions about a lab: "04_oral"."""
     try:
         return find_lab(name)
     except ValueError as error:

@@ -26,7 +26,7 @@ from zoneinfo import ZoneInfo
 from autograder.course.late import ACCEPT, REFUSE, LateRule, Policy, Standing, folded
 from autograder.course.times import YEARS
 from autograder.errors import Refusal
-from autograder.places import source_of
+from autograder.places import assignment_of
 
 __all__ = ["Policy", "PolicyError", "Standing", "policy_from", "read_policy"]
 
@@ -134,7 +134,7 @@ def _moments(table: object, where: str, zone: ZoneInfo) -> dict[str, datetime]:
     moments: dict[str, datetime] = {}
     for name, value in table.items():
         try:
-            lab = source_of(name).stem
+            lab = assignment_of(name)
         except ValueError as error:
             raise PolicyError(f"{where} names a lab that is not there: {error}") from None
         if lab in moments:

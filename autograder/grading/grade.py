@@ -81,7 +81,7 @@ def grade(
     meanwhile: a function to call before anything is recorded, while slots start.
     Raises: NoSubmissions, PolicyError, NoWall, BusyError, GradebookError, ClusterError.
     """
-    submissions = _submissions(lab, place, out, run)
+    submissions = submissions_of(lab, place, out, run)
     with closing(ResultLog(out / "results.jsonl")) as log:
         grading = Grading(lab, out, run)
         known = grading.on_record(log.results.values())
@@ -91,7 +91,7 @@ def grade(
             meanwhile()
             works = grading.works(submissions)
             students = {work.student for work in works}
-            _check_absent(out, log, lab.name, students)
+            check_absent(out, log, lab.name, students)
             if due := due_works(works, known):
                 grading.record(due, pool, log)
         results = log.finish(lab.name, students)
@@ -109,7 +109,7 @@ def grade_shard(
     the output folder.
     Raises: NoSubmissions, PolicyError, NoWall, ClusterError.
     """
-    submissions = _submissions(lab, place, out, run)
+    submissions = submissions_of(lab, place, out, run)
     grading = Grading(lab, out, run)
     works = grading.works(submissions)
     known = grading.on_record(read_results(out / "results.jsonl"))
@@ -178,13 +178,14 @@ class Grading:
         )
 
 
-def _submissions(lab: Lab, place: Path, out: Path, run: GradingSettings) -> list[Submission]:
+def submissions_of(lab: Lab, place: Path, out: Path, run: GradingSettings) -> list[Submission]:
+    """What was handed in at a place. Raises: NoSubmissions, PolicyError."""
     if run.policy:
         policy_of(out, run.policy)  # a wrong policy is reported before anything is written
     return collect(place, lab.name, roster_of(out, run.roster), without=out)
 
 
-def _check_absent(out: Path, log: ResultLog, lab: str, students: set[str]) -> None:
+def check_absent(out: Path, log: ResultLog, lab: str, students: set[str]) -> None:
     """Report the rows of absent submissions, which are removed. Raises: Refusal if most are absent.
 
     A second student of the same name changes the first one's label. Marks by hand keep the old one.

@@ -42,23 +42,30 @@ def write_oral(
 
     Raises: Refusal if the lab has no code to ask about, or the folder keeps no submission.
     """
+    orders = orders_of(out, lab, results, str(seed_of(out, None)))
+    due = [order for order in orders.values() if order and order.green]
+    found = dict(zip((each.submission.student for each in due),
+                     sheets_of(out, lab, due, jobs, sandbox), strict=True))  # fmt: skip
+    sheets = {result.student: _filled(lab, result, found.get(result.student)) for result in results}
+    return write_pages(out, lab, sheets)
+
+
+def orders_of(out: Path, lab: Lab, results: Sequence[Result], seed: str) -> dict[str, Order | None]:
+    """What to ask for each student; None without a notebook. seed: of the choice of questions.
+
+    Raises: Refusal if the lab has no code to ask about, or the folder keeps no submission.
+    """
     if not lab.exercises:
         raise Refusal(f"{lab.name} asks for no code, so there is nothing to ask about")
-    seed = seed_of(out, None)
     orders = {result.student: _order(out, lab, result, seed) for result in results}
     if not any(orders.values()):
         raise Refusal(
             f"{out / 'course' / 'submitted'} keeps no notebook of {lab.name}: grade it once more"
         )
-    due = [order for order in orders.values() if order and order.green]
-    rung = strongest_rung() if sandbox else "none"
-    found = dict(zip((each.submission.student for each in due),
-                     _sheets(lab, due, jobs, seed, rung), strict=True))  # fmt: skip
-    sheets = {result.student: _filled(lab, result, found.get(result.student)) for result in results}
-    return write_pages(out, lab, sheets)
+    return orders
 
 
-def _order(out: Path, lab: Lab, result: Result, seed: int) -> Order | None:
+def _order(out: Path, lab: Lab, result: Result, seed: str) -> Order | None:
     """What to ask the slot for; None without a notebook."""
     path = out / "course" / "submitted" / result.student / lab.name / f"{lab.name}.ipynb"
     if not path.is_file():
@@ -75,12 +82,15 @@ def _order(out: Path, lab: Lab, result: Result, seed: int) -> Order | None:
     return Order(submission, green, f"{seed} {lab.name} {result.student}")
 
 
-def _sheets(lab: Lab, orders: Sequence[Order], jobs: int, seed: int, rung: str) -> Iterator[Sheet]:
+def sheets_of(
+    out: Path, lab: Lab, orders: Sequence[Order], jobs: int, sandbox: bool
+) -> Iterator[Sheet]:
     """The sheets of these orders, in their order, made in slots side by side."""
     if not orders:
         return
     with ExitStack() as stack:
         files = write_slot_files(lab, stack.enter_context(scratch_folder()))
+        rung, seed = strongest_rung() if sandbox else "none", seed_of(out, None)
         settings = SlotSettings(lab=lab.name, **files, seed=seed, rung=rung, **LIMITS)
         free: SimpleQueue[SteadySlot] = SimpleQueue()
         for number, cpu in enumerate(processors(min(jobs, len(orders)))):

@@ -11,7 +11,8 @@ from autograder.record.database import committed, connected, exists, gradebook_o
 from autograder.record.log import ResultLog
 
 COMPARISONS = ("similarity", "integrity")  # their pages name several students
-PAGES = ("feedback/*/", "oral/*/sheets/", "oral/*/keys/")
+PAGES = ("feedback/*/{}.html", "oral/*/sheets/{}.html", "oral/*/keys/{}.html",
+         "oral/*/notebooks/{}.json")  # fmt: skip
 STEPS = ("submitted", "autograded", "feedback")  # of nbgrader
 _SUBMISSIONS = "select id from submitted_assignment where student_id = :student"
 _NOTEBOOKS = f"select id from submitted_notebook where assignment_id in ({_SUBMISSIONS})"
@@ -56,11 +57,13 @@ def _files(out: Path, student: str) -> list[Path]:
     """The student's own files and folders, by the places where a grading and nbgrader put them."""
     if student != safe_name(student):  # no path, such as ".."
         return []
-    name = f"{escape(student)}.html"
     steps = [out / "course" / step / student for step in STEPS]
     return [
         path
-        for path in (*steps, *(each for page in PAGES for each in out.glob(page + name)))
+        for path in (
+            *steps,
+            *(each for page in PAGES for each in out.glob(page.format(escape(student)))),
+        )
         if path.exists()
     ]
 

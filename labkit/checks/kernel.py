@@ -5,8 +5,9 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from time import monotonic
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ from labkit.checks.names import bound_from
 from labkit.measuring.machine import full_gpu
 
 LIMIT_S = 30
+GRAIN_S = 0.01  # of a limit
 OUT_OF_MEMORY = (
     "○ The GPU has no memory left for this cell. Choose a smaller model or batch. If that does not "
     "help, restart the kernel: it gives back what earlier cells hold."
@@ -120,22 +122,24 @@ def watch(names: Collection[str]) -> Watch | None:
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float, clock: Callable[[], float] = monotonic) -> Iterator[None]:
     """Stop the code inside after this many seconds: raise TookTooLong at its next line.
 
     And again each second: Python drops an exception that comes while a weak reference is cleared.
     None is never set in place of an exception: Python 3.11 hangs then as soon as a debugger traces.
+    clock: what the seconds are read from.
     """
     thread = ctypes.c_ulong(threading.get_ident())
     set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
     ended, fired = threading.Event(), threading.Event()
 
     def interrupt() -> None:
-        wait_s = seconds
-        while not ended.wait(wait_s):
-            fired.set()
-            set_exception(thread, ctypes.py_object(TookTooLong))
-            wait_s = 1
+        end_s = clock() + seconds
+        while not ended.wait(max(end_s - clock(), GRAIN_S)):
+            if clock() >= end_s:
+                fired.set()
+                set_exception(thread, ctypes.py_object(TookTooLong))
+                end_s = clock() + 1
 
     timer = threading.Thread(target=interrupt, daemon=True)
     timer.start()

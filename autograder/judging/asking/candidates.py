@@ -1,6 +1,6 @@
 """What may become a question: a change of a definition, and how its key is computed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol
@@ -9,6 +9,7 @@ from autograder.judging.asking.edits import Stop, Swap
 from autograder.judging.asking.sheet import CHANGE, LINE, SWAP, TRACE, Question
 from autograder.judging.asking.stage import Exercise, Stage, shown
 from labkit.checks.core import Finding
+from labkit.checks.tables.calls import Call
 from labkit.checks.why.asked import N_OTHERS, TRIVIAL, questions_of
 from labkit.checks.why.changes import Change
 
@@ -64,30 +65,23 @@ class OtherResult:
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """The first call whose result changes, and can be told from the others."""
-        before, after, *others = (
-            stage.returned(self.exercise, definition)
-            for definition in (
-                self.exercise.own,
-                self.change.definition,
-                *(each.definition for each in self.others),
-            )
-        )
-        for i, call in enumerate(self.exercise.calls):
-            if not before[i] or not after[i] or before[i] == after[i]:
-                continue
-            question = Question(
+        definitions = (each.definition for each in (self.change, *self.others))
+        before = stage.returned(self.exercise, self.exercise.own)
+        after, *others = (stage.returned(self.exercise, each) for each in definitions)
+        code = _code(self.change)
+
+        def question(call: Call, taken: Sequence[str]) -> Question:
+            return Question(
                 self.exercise.name,
                 CHANGE,
                 self.change.line,
                 f"Line {self.change.line} is changed. "
                 f"What does `{self.exercise.name}{call}` return then?",
-                code=_code(self.change),
-                why=f"As it was handed in, the code returns {before[i]}.",
+                code=code,
+                why=f"As it was handed in, the code returns {taken[0]}.",
             )
-            wrong = [before[i], *(each[i] for each in others)]
-            if asked := _with_options(question, after[i], wrong, seed):
-                return asked
-        return None
+
+        return _of_calls(self.exercise, question, after, [[each] for each in before], others, seed)
 
 
 @dataclass(frozen=True)
@@ -104,21 +98,19 @@ class Trace:
             stage.values(self.exercise, each.definition, each.mark)
             for each in (self.stop, *self.others)
         )
-        for i, call in enumerate(self.exercise.calls):
-            given = [*map(shown, [*call.args, *call.kwargs.values()])]
-            if not right[i] or right[i] in given:
-                continue
-            question = Question(
+        calls = self.exercise.calls
+        given = [[*map(shown, [*each.args, *each.kwargs.values()])] for each in calls]
+
+        def question(call: Call, _: Sequence[str]) -> Question:
+            return Question(
                 self.exercise.name,
                 TRACE,
                 self.stop.line,
                 f"Somebody calls `{self.exercise.name}{call}`. What is `{self.stop.variable}` when "
                 f"line {self.stop.line} has run for the first time?",
             )
-            wrong = [*(each[i] for each in others), *given]
-            if asked := _with_options(question, right[i], wrong, seed):
-                return asked
-        return None
+
+        return _of_calls(self.exercise, question, right, given, others, seed)
 
 
 @dataclass(frozen=True)
@@ -149,6 +141,26 @@ class SwapOfLines:
         )
         wrong = [_said(swap) for swap, _ in harmful]
         return _with_options(question, _said(harmless[0]), wrong, seed, n_least=2)
+
+
+def _of_calls(
+    exercise: Exercise,
+    question: Callable[[Call, Sequence[str]], Question],
+    right: Sequence[str],
+    taken: Sequence[Sequence[str]],
+    others: Sequence[Sequence[str]],
+    seed: str,
+) -> Question | None:
+    """The question about the first call whose right value can be told from the others.
+
+    taken: by call, values that are wrong and would be guessed; the right one must be none of them.
+    """
+    for i, call in enumerate(exercise.calls):
+        if right[i] and right[i] not in taken[i]:
+            wrong = [*taken[i][:1], *(each[i] for each in others), *taken[i][1:]]
+            if asked := _with_options(question(call, taken[i]), right[i], wrong, seed):
+                return asked
+    return None
 
 
 def _with_options(

@@ -16,8 +16,7 @@ from autograder.judging.asking.edits import Stop, Swap, stops_of, swaps_of
 from autograder.judging.asking.stage import Exercise
 from labkit.checks.why.changes import Change, changes_of
 
-MOST_PLAYED = 8  # changes of an exercise that the survey plays
-MOST_WRONG = 5  # changes that are played for wrong options
+MOST_WRONG = 3  # changes that are played for wrong options
 MOST_SWAPS = 3  # that do harm, beside one that does none
 
 
@@ -25,16 +24,17 @@ MOST_SWAPS = 3  # that do harm, beside one that does none
 class Proposed:
     """Changes, swaps and stops of a definition, in an order of the student's own.
 
-    played: what the survey plays, in its order.
+    played: what the survey plays, in its order. ending: changes after which it came to an end.
     """
 
     changes: tuple[Change, ...]
     swaps: tuple[Swap, ...]
     stops: tuple[Stop, ...]
     played: tuple[Change | Swap, ...]
+    ending: tuple[Change, ...] = ()
 
     @classmethod
-    def of(cls, exercise: Exercise, rng: Random) -> "Proposed":
+    def of(cls, exercise: Exercise, rng: Random, n_played: int) -> "Proposed":
         """All that a definition gives; nothing if it is nested too deep for Python."""
         source, name = exercise.source, exercise.name
         try:
@@ -45,19 +45,21 @@ class Proposed:
         played: list[Change | Swap] = [*changes, *swaps]
         rng.shuffle(played)
         rng.shuffle(stops)
-        return cls((), (), tuple(stops), tuple(played[:MOST_PLAYED]))
+        return cls((), (), tuple(stops), tuple(played[:n_played]))
 
     def told(self, signs: Sequence[str]) -> "Proposed":
         """Those of which the survey says that they break some claims and not all; of the swaps, one
         that breaks nothing, beside some that break a claim.
         """
         pairs = [*zip(self.played, signs, strict=False)]
-        changes = [each for each, sign in pairs if isinstance(each, Change) and is_telling(sign)]
+        edits = [(each, sign) for each, sign in pairs if isinstance(each, Change) and sign]
+        changes = [each for each, sign in edits if is_telling(sign)]
         swaps = [(each, sign) for each, sign in pairs if isinstance(each, Swap)]
         harmless = [each for each, sign in swaps if sign and not sign.strip("p")]
         harmful = [each for each, sign in swaps if "f" in sign and "t" not in sign]
         asked = (*harmless[:1], *harmful[:MOST_SWAPS]) if harmless and harmful else ()
-        return replace(self, changes=tuple(changes), swaps=asked)
+        ending = tuple(each for each, _ in edits)
+        return replace(self, changes=tuple(changes), swaps=asked, ending=ending)
 
     def candidates(self, exercise: Exercise, rng: Random) -> list[Candidate]:
         """What to ask about, of one kind after the other."""
@@ -69,7 +71,7 @@ class Proposed:
             [SwapOfLines(exercise, self.swaps)] if self.swaps else [],
         ]
         if exercise.calls:
-            others = [each for each in self.played if isinstance(each, Change) and each.instead]
+            others = [each for each in self.ending if each.instead]
             kinds.append([
                 OtherResult(exercise, each, tuple(_without(others, each))) for each in others
             ])  # fmt: skip

@@ -1,13 +1,17 @@
 """Finding the questions of one sheet: which exercises and lines, and which keys hold.
 
-A survey in the student's process proposes changes, and decides nothing. Keys are computed by the
-checks from outside, in forks of a fresh process, and once more in forks of another. A question
+A survey in a fork of the student's process proposes changes, and decides nothing. Keys are computed
+by the checks from outside, in other forks, and once more in forks of a fresh process. A question
 whose key is not the same both times is dropped: code may count its calls, or read a clock.
+
+Counts and fixed lists end the search, so that a busy machine finds the same questions. The limits
+in seconds are for code that does not end.
 """
 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from random import Random
 
 from autograder.intake.read import Unreadable
@@ -25,17 +29,26 @@ from labkit.checks.why.changes import read_definition
 N_QUESTIONS, N_SPARE = 6, 1
 MOST_OF_ONE = 2  # questions about one exercise
 MOST_TRIED = 4  # candidates of one exercise whose key is computed
-SURVEY_S, SURVEY_EACH_S = 8.0, 2.0  # of the student's time: for all exercises; for each
-SEARCH_S = 10.0  # to compute keys; counts end honest searches, so they find the same again
-LEAST_LIMIT_S, LIMIT_SHARE = 0.2, 4  # of a play: at least, and times what it takes unchanged
+MOST_PLAYED, MOST_PLAYED_IF_SLOW = 8, 4  # changes of an exercise that the survey plays
+SURVEY_EACH_S, SEARCH_S = 6.0, 20.0  # of the student's time
+LEAST_LIMIT_S, LIMIT_SHARE = 1.0, 8  # of a play: at least, and times what it takes unchanged
 MOST_OVERRUNS = 2
 MOST_CALLS = 4  # of an exercise, that are asked about
+FEW = 3  # exercises: of so few, slow ones are asked about as others are
+# What one play of all checks takes, on the answers of the kit: 0.2 to 0.4 s, and more.
+SLOW = frozenset(
+    "PrefillLoop Scheduler PagedCache RingCache forward_cached flash_attention_2".split()
+)
+SLOWEST = frozenset(
+    "DecodeLoop autoregressive count_operations flash_attention_1 speculative verify_batch "
+    "verify_tree".split()
+)
 Kept = tuple[Candidate, Question]
 
 
 def sheet_of(judge: Judge, order: Order) -> Sheet:
     """The questions about a submission. Raises: ZygoteError."""
-    started = time.perf_counter()
+    started_s = time.process_time()
     try:
         session, marked = judge.rehearse(order.submission)
     except Unreadable as unreadable:
@@ -47,8 +60,8 @@ def sheet_of(judge: Judge, order: Order) -> Sheet:
         session.close()
     asked = {each.exercise for each in questions}
     code = [(name, text) for name, text in search.code.items() if name in asked]
-    took_s = round(time.perf_counter() - started, 3)
-    return Sheet(tuple(questions), tuple(code), took_s)
+    took_s = session.spent_s + time.process_time() - started_s
+    return Sheet(tuple(questions), tuple(code), round(took_s, 3))
 
 
 class Search:
@@ -59,16 +72,14 @@ class Search:
     ) -> None:
         self._session, self._marked, self._order = session, marked, order
         self._topic, self._stage = topic, Stage(session)
-        self._random = Random(order.seed)
-        self._end_s = 0.0
+        self._end_s = session.spent_s + SEARCH_S
         self.code: dict[str, str] = {}
 
     def questions(self) -> list[Question]:
-        """Those whose key is the same in two fresh processes, in the order of the notebook."""
-        proposed = sorted(self._surveyed(), key=lambda one: not one[1].changes)
-        kept = self._with_keys(proposed) if self._is_fresh() else []
-        left = [one for one in kept if self._holds(*one)] if kept and self._is_fresh() else []
-        chosen = [question for _, question in left[:N_QUESTIONS]]
+        """Those whose key is the same in two processes, in the order of the notebook."""
+        kept = self._found()
+        left = (one for one in kept if self._holds(*one)) if kept and self._is_fresh() else ()
+        chosen = [question for _, question in islice(left, N_QUESTIONS)]
         places = {one.exercise: i for i, one in enumerate(self._marked)}
         return sorted(chosen, key=lambda each: (places[each.exercise], each.line))
 
@@ -77,37 +88,47 @@ class Search:
         self._stage = Stage(self._session)
         return self._session.start_again()
 
-    def _set_end(self, budget_s: float) -> None:
-        self._end_s = self._session.spent_s + budget_s
-
     @property
     def _is_over(self) -> bool:
         return not self._session.lives or self._session.spent_s > self._end_s
+
+    def _found(self) -> list[Kept]:
+        """Questions with a key, a few about each exercise, until there are enough."""
+        kept: list[Kept] = []
+        put_off = []  # what only a call can be asked about
+        for one in self._surveyed():
+            if one[1].changes:
+                kept += self._with_keys(*one)
+            else:
+                put_off.append(one)
+            if len(kept) >= N_QUESTIONS + N_SPARE:
+                return kept
+        for one in put_off:
+            kept += self._with_keys(*one)
+        return kept[: N_QUESTIONS + N_SPARE]
 
     def _surveyed(self) -> Iterator[tuple[Exercise, Proposed]]:
         """What passed and can be asked about, in an order of the student's own, and with what."""
         by_name = {one.exercise: one for one in self._marked}
         names = [name for name in self._order.green if name in by_name]
-        self._random.shuffle(names)
+        Random(self._order.seed).shuffle(names)
         open_cases = open_cases_of(self._topic)
-        self._set_end(SURVEY_S)
-        n_exercises = 0
-        for name in names:
+        for name in in_order(names):
             source = self._session.text_of(name)
             if self._is_over:
                 return
             if not is_askable(source, name):
                 continue
             exercise = Exercise(name, source, by_name[name].checks, open_cases[name])
-            proposed = Proposed.of(exercise, self._random)
+            n_played = MOST_PLAYED_IF_SLOW if name in SLOW | SLOWEST else MOST_PLAYED
+            proposed = Proposed.of(exercise, self._random_of(exercise), n_played)
             signs = self._signs(exercise, [each.definition for each in proposed.played])
-            if not signs or signs[0].strip("p"):
-                continue
-            told = proposed.told(signs[1:])
-            n_exercises += bool(told.changes)
-            yield exercise, told
-            if n_exercises * MOST_OF_ONE >= N_QUESTIONS + N_SPARE:
-                return
+            if signs and not signs[0].strip("p"):
+                yield exercise, proposed.told(signs[1:])
+
+    def _random_of(self, exercise: Exercise) -> Random:
+        """What one exercise is asked depends on no other one."""
+        return Random(f"{self._order.seed} {exercise.name}")
 
     def _signs(self, exercise: Exercise, definitions: Sequence[str]) -> list[str]:
         """What the survey says of each definition; nothing if it says nothing, or nonsense."""
@@ -119,24 +140,23 @@ class Search:
         except Exception:
             return []
 
-    def _with_keys(self, proposed: Sequence[tuple[Exercise, Proposed]]) -> list[Kept]:
-        """Questions with a key, a few about each exercise, until there are enough."""
-        kept: list[Kept] = []
-        self._set_end(SEARCH_S)
-        for exercise, changes in proposed:
-            if self._is_over or len(kept) >= N_QUESTIONS + N_SPARE:
-                break
-            if rehearsed := self._rehearsed(exercise):
-                self.code[exercise.name] = _numbered(exercise.source, exercise.name)
-                kept += self._asked(changes.candidates(rehearsed, self._random))
-        return kept
+    def _with_keys(self, exercise: Exercise, proposed: Proposed) -> list[Kept]:
+        """A few questions about one exercise."""
+        rehearsed = None if self._is_over else self._rehearsed(exercise)
+        if rehearsed is None:
+            return []
+        self.code[exercise.name] = _numbered(exercise.source, exercise.name)
+        candidates = proposed.candidates(rehearsed, self._random_of(exercise))
+        if exercise.name in SLOW | SLOWEST and len(self._order.green) > FEW:
+            return [*self._asked(candidates[: MOST_TRIED // 2], 1)]
+        return [*self._asked(candidates[:MOST_TRIED], MOST_OF_ONE)]
 
-    def _asked(self, candidates: Sequence[Candidate]) -> Iterator[Kept]:
-        """Up to a few questions, of different kinds and lines if possible."""
+    def _asked(self, candidates: Sequence[Candidate], n_most: int) -> Iterator[Kept]:
+        """Up to so many questions, of different kinds or lines."""
         n_found, used = 0, set()
-        for candidate in candidates[:MOST_TRIED]:
+        for candidate in candidates:
             is_stuck = self._stage.overruns[candidate.exercise.name] >= MOST_OVERRUNS
-            if self._is_over or is_stuck or n_found == MOST_OF_ONE:
+            if self._is_over or is_stuck or n_found == n_most:
                 return
             question = self._tried(candidate)
             if question and (question.kind, question.line) not in used:
@@ -169,6 +189,12 @@ class Search:
             return None
         limit_s = max(LEAST_LIMIT_S, LIMIT_SHARE * (self._session.spent_s - before_s))
         return replace(exercise, calls=tuple(calls[:MOST_CALLS]), limit_s=limit_s)
+
+
+def in_order(names: Sequence[str]) -> list[str]:
+    """The names with one slow exercise at its place, other slow ones after all, slowest last."""
+    later = [name for name in names if name in SLOW][1:]
+    return sorted(names, key=lambda each: (each in SLOWEST, each in later))
 
 
 def _numbered(source: str, name: str) -> str:

@@ -32,6 +32,11 @@ class Question:
         return self.options, self.right
 
     @property
+    def is_of_claims(self) -> bool:
+        """Whether the options are claims, and not values or lines."""
+        return "one of these claims" in self.sentence
+
+    @property
     def letter(self) -> str:
         """The letter of the key; "" without options."""
         return chr(ord("A") + self.right) if self.right >= 0 else ""

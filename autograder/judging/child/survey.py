@@ -14,7 +14,7 @@ from labkit.checks.core import Check, checks_of, open_cases_of, play_check
 from labkit.checks.kernel import TookTooLong, time_limit
 from labkit.checks.why.asked import N_OTHERS, TRIVIAL, in_silence
 
-LEAST_LIMIT_S, LIMIT_SHARE = 0.1, 4  # of a play: at least, and times that of the first one
+LEAST_LIMIT_S, LIMIT_SHARE = 0.3, 8  # of a play: at least, and times that of the first one
 MOST_STOPS = 2
 SIGNS = {"passed": "p", "failed": "f"}
 
@@ -40,7 +40,7 @@ def survey(
         if began - started > budget_s or not n_left:
             break
         try:
-            with in_silence(), time_limit(limit_s):
+            with in_silence(), time_limit(limit_s, process_time):
                 names.clear()
                 names.update(namespace)
                 exec(compile(definition, "<changed>", "exec"), names)

@@ -1,13 +1,19 @@
 """What an oral question may change, and how a value is written on a page."""
 
+from random import Random
+
 import numpy as np
 import pytest
 import torch
 
+from autograder.builder.source import read_labs
+from autograder.judging.asking.candidates import OtherResult
 from autograder.judging.asking.edits import is_askable, stops_of, swaps_of
-from autograder.judging.asking.proposed import is_telling
-from autograder.judging.asking.stage import shown
-from labkit.checks.why.changes import changes_of
+from autograder.judging.asking.proposed import Proposed, is_telling
+from autograder.judging.asking.search import SLOW, SLOWEST, in_order
+from autograder.judging.asking.stage import Exercise, shown
+from labkit.checks.tables.calls import Call
+from labkit.checks.why.changes import Change, changes_of
 
 MEAN = '''\
 import math
@@ -99,3 +105,22 @@ def test_a_change_tells_something_if_some_claims_fail_and_some_hold():
     assert [is_telling(each) for each in ("ppf", "pf", "fff", "ppp", "ppft", "")] == [
         True, False, False, False, False, False,
     ]  # fmt: skip
+
+
+def test_one_slow_exercise_is_asked_about_and_others_after_all():
+    names = ["speculative", "Scheduler", "does_fit", "PagedCache", "Request"]
+    assert in_order(names) == ["Scheduler", "does_fit", "Request", "PagedCache", "speculative"]
+    known = {cell.name for lab in read_labs() for cell in lab.exercises}
+    assert known >= SLOW | SLOWEST and not SLOW & SLOWEST
+
+
+def test_a_change_that_does_not_end_is_no_result_of_a_call():
+    exercise = Exercise("mean", MEAN, [], [], (Call(([3, 4],), {}),))
+    proposed = Proposed.of(exercise, Random(1), 8)
+    signs = ["" if i % 2 else "ppf" for i in range(len(proposed.played))]
+    told = proposed.told(signs)
+    for i, each in enumerate(proposed.played):
+        assert (each in told.ending) is (isinstance(each, Change) and i % 2 == 0)
+    asked = [each.change for each in told.candidates(exercise, Random(1))
+             if isinstance(each, OtherResult)]  # fmt: skip
+    assert asked and set(asked) <= set(told.ending)

@@ -63,3 +63,11 @@ def test_a_debugger_can_trace_after_a_limit(seconds):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("traced\n", "")
+
+
+def test_a_limit_can_count_the_time_of_the_processor():
+    with time_limit(0.05, time.process_time):
+        time.sleep(0.2)
+    with pytest.raises(TookTooLong), time_limit(0.05, time.process_time):
+        while True:
+            pass
