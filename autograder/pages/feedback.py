@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -22,6 +22,7 @@ from labkit.checks.card import MARKS, Once, groups_of, not_judged
 from labkit.checks.core import UNWRITTEN
 from labkit.checks.outline import outline_of
 from labkit.checks.unjudged import is_stop
+from labkit.checks.why.mistakes import mistakes_in
 from labkit.checks.written import is_unwritten
 
 Explain = Callable[[CheckResult], str]
@@ -59,11 +60,15 @@ class Points:
 
 @dataclass(frozen=True)
 class MistakeGroup:
-    """Checks that did not pass because of one mistake, with its explanation."""
+    """Checks that did not pass because of one mistake, with its explanation.
+
+    known: what is known of the mistake, by its number.
+    """
 
     checks: list[CheckResult]
     explanation: str
     hints: list[str]
+    known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def status(self) -> str:
@@ -122,8 +127,8 @@ def write_feedback(
     graded = folder / "course" / "autograded" / result.student / result.lab / f"{result.lab}.ipynb"
     pieces, pictures, noted = read_pieces(graded), read_pictures(graded), read_noted(graded)
     exercises = {
-        name: _exercise(name, titles.get(name, ""), checks, pieces.get(name, []), hand.get(name),
-                        explain)
+        name: _exercise(result.lab.partition("_")[2], name, titles.get(name, ""), checks,
+                        pieces.get(name, []), hand.get(name), explain)
         for name, checks in result.by_exercise.items()
     }  # fmt: skip
     written = {
@@ -208,6 +213,7 @@ def points_of(result: Result, mark: Mark | None) -> Points:
 
 
 def _exercise(
+    topic: str,
     name: str,
     title: str,
     checks: list[CheckResult],
@@ -217,7 +223,7 @@ def _exercise(
 ) -> ExerciseSection:
     once = Once()
     groups = [
-        _group(group, once, explain)
+        _group(topic, group, once, explain)
         for group in groups_of([each for each in checks if not each.passed])
     ]
     messages = [check.message for check in checks if check.status == "failed"]
@@ -226,12 +232,14 @@ def _exercise(
     return ExerciseSection(name, title, groups, passed, code, hand)
 
 
-def _group(checks: list[CheckResult], once: Once, explain: Explain) -> MistakeGroup:
+def _group(topic: str, checks: list[CheckResult], once: Once, explain: Explain) -> MistakeGroup:
     if checks[0].status == "unjudged":
         return MistakeGroup(checks, not_judged(checks), [])
     first = max(checks, key=attrgetter("gate"))  # of equals, it is the first
     text = once(explain(first))
-    return MistakeGroup(checks, text, [hint for check in checks if (hint := once(check.hint))])
+    hints = [hint for check in checks if (hint := once(check.hint))]
+    found = mistakes_in(topic, first.exercise, first.cause)
+    return MistakeGroup(checks, text, hints, {each.number: each.facts(topic) for each in found})
 
 
 def _cells(folder: Path, result: Result) -> dict[str, str]:

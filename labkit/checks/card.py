@@ -6,7 +6,7 @@ All other text has the page's colour.
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,24 +58,31 @@ def as_text(title: str, findings: Sequence[Finding], points: float) -> str:
     return "\n".join(lines)
 
 
-def as_html(title: str, findings: Sequence[Finding], points: float, note: str = "") -> str:
+def as_html(
+    title: str,
+    findings: Sequence[Finding],
+    points: float,
+    note: str = "",
+    more: Callable[[Finding], str] = lambda _: "",
+) -> str:
     """The report for a notebook: the first failure is open, what passed is folded.
 
-    note: a sentence above it all, for instance that the cell's last run failed.
+    note: a sentence above it all, for instance that the cell's last run failed; more: HTML below
+    the message of a failure.
     """
     if (only := only_message(findings)) is not None:
         rows = [f"<div>{mark(only.status)} {with_code(only.message)}</div>"]
     else:
-        rows = _rows(groups_of(findings))
+        rows = _rows(groups_of(findings), more)
     head = f"<div><b>{html.escape(title)}</b> {_bar(findings, points)}</div>"
     above = f"<div>{with_code(note)}</div>" if note else ""
     return f'<div style="{CARD}">{head}{above}{"".join(rows)}</div>'
 
 
-def _rows(groups: Sequence[Sequence[Finding]]) -> list[str]:
+def _rows(groups: Sequence[Sequence[Finding]], more: Callable[[Finding], str]) -> list[str]:
     once = Once()
     open_ones = [group for group in groups if not group[0].passed]
-    rows = [_open_group(group, once, is_first=i == 0) for i, group in enumerate(open_ones)]
+    rows = [_open_group(group, once, more, is_first=i == 0) for i, group in enumerate(open_ones)]
     return rows + [_passed(group) for group in groups if group[0].passed]
 
 
@@ -153,7 +160,9 @@ def with_code(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
-def _open_group(group: Sequence[Finding], once: Once, is_first: bool) -> str:
+def _open_group(
+    group: Sequence[Finding], once: Once, more: Callable[[Finding], str], is_first: bool
+) -> str:
     status = group[0].status
     if status in ("todo", "read") and len(group) > 1:  # one line for all of them
         return f"<div>{mark(status)} {with_code(group[0].message)}</div>"
@@ -163,7 +172,7 @@ def _open_group(group: Sequence[Finding], once: Once, is_first: bool) -> str:
     body = (
         '<div style="margin-left:1.6em;white-space:pre-line">'
         f"{with_code(chr(10).join(message_lines(group, once)))}"
-        f"{_folded('hint', hints_of(group, once))}</div>"
+        f"{_folded('hint', hints_of(group, once))}{more(group[0])}</div>"
     )
     if is_first or status != "failed":
         return f"<div>{claims}{body}</div>"

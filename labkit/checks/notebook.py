@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
 from labkit.checks.unjudged import ENDLESS, judged
 from labkit.checks.why.asked import Asked, Shown, passes, play_here, questions_of
 from labkit.checks.why.changes import changes_of, definition_in, unchanged
+from labkit.checks.why.mistakes import folded
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Report:
     """The findings of one exercise; shown as a page in a notebook, as text elsewhere.
 
     As plain text it is the number of points, which is what nbgrader reads from a test cell.
-    note: what a reader has to know first. below: HTML that follows.
+    note: what a reader has to know first. below: HTML that follows. topic: the lab, whose known
+    mistakes are named.
     """
 
     exercise: str
@@ -38,6 +41,7 @@ class Report:
     points: float
     note: str = ""
     below: str = ""
+    topic: str = ""
 
     @property
     def earned(self) -> float:
@@ -51,7 +55,8 @@ class Report:
         return {"text/plain": f"{self.earned:g}", "text/html": self._html() + self.below}
 
     def _html(self) -> str:
-        return card.as_html(self.exercise, self.findings, self.points, self.note)
+        more = partial(folded, self.topic)
+        return card.as_html(self.exercise, self.findings, self.points, self.note, more)
 
 
 @dataclass(frozen=True)
@@ -177,7 +182,7 @@ class Checker:
             else ""
         )
         below = self._invitation(exercise, findings) + self._progress(exercise, findings, points)
-        return Report(exercise, findings, points, note, below)
+        return Report(exercise, findings, points, note, below, self._topic)
 
     def _invitation(self, exercise: str, findings: list[Finding]) -> str:
         """After an exercise that passes, that there are questions about its code."""
