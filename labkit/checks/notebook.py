@@ -1,6 +1,7 @@
 """The checks as a notebook shows them: one exercise, the whole lab, the file to hand in."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from labkit.checks.core import (
     share_of_points,
 )
 from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
+from labkit.checks.printed.report import button, write_report
 from labkit.checks.unjudged import ENDLESS, judged
 from labkit.checks.why.asked import Asked, Shown, passes, play_here, questions_of
 from labkit.checks.why.changes import changes_of, definition_in, unchanged
@@ -105,6 +107,7 @@ class Checker:
     check.why("n_params")
     check.all()
     check.ready()
+    check.report()
     """
 
     def __init__(self, topic: str, namespace: Mapping[str, Any]) -> None:
@@ -160,12 +163,27 @@ class Checker:
         """Whether the file on disk can be handed in.
 
         restart: also run its cells, without the experiments, in a fresh process. Takes as long as
-        they take.
+        they take. Where there are widgets, a button calls `report`.
         """
         lab = outline.lab_name(self._topic)
         path = handin.find(lab, Path.cwd())
         ran = self._namespace.get("In", ())
+        if path and self._watch:
+            with suppress(ImportError):
+                from IPython.display import display
+
+                display(button(path))
         return handin.look_at(path, lab, outline.outline_of(self._topic), ran, restart)
+
+    def report(self) -> Path:
+        """Write your answers, figures and tables, as they were saved, into a page to print.
+
+        Returns its path. Raises: OSError; ValueError if there is no notebook on disk.
+        """
+        path = handin.find(outline.lab_name(self._topic), Path.cwd())
+        if path is None:
+            raise ValueError(f"no notebook of this lab lies in {Path.cwd()}: {handin.SAVE}")
+        return write_report(path)
 
     def _expect_known(self, exercise: str) -> None:
         if exercise not in self._checks:
