@@ -13,6 +13,7 @@ MODULES = (  # commands that live elsewhere: each module has `add_arguments` and
     ("measure", "labkit.labs.measure", "run the labs' experiments and record them"),
     ("tables", "labkit.labs.tables", "write the homework's tables from records"),
     ("show", "labkit.labs.show", "open a player or a figure of the labs in the browser"),
+    ("report", "labkit.checks.printed.report", "write a notebook's answers as a page to print"),
 )
 
 

@@ -33,7 +33,9 @@ def as_autograder(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
     for person in sheet.people:
         if emails[_digest(person.email)] > 1:
             raise ExportError(f"the roster has {person.email} more than once: correct it first")
-    marks = [["Email", "SID", "Name", columns.get(lab, lab), "Max Points"]]
+    parts = sheet.parts(lab)
+    asked = [f"{name} ({as_points(of)})" for name, of in parts.items()]
+    marks = [["Email", "SID", "Name", columns.get(lab, lab), "Max Points", *asked]]
     content = {"setup.sh": SETUP, "run_autograder": _runner()}
     for person, entries in sheet.rows():
         for entry in entries.values():
@@ -47,6 +49,7 @@ def as_autograder(sheet: ExportSheet, columns: Mapping[str, str]) -> bytes:
             )
             known = [person.email, person.student_id, person.name]
             points = [as_points(entry.points), as_points(sheet.worth[lab])]
+            points += entry.shown_parts(parts)
             marks.append([no_formula(text) for text in [*known, *points]])
     content["marks.csv"] = as_csv(marks).decode()
     files = {name: text.encode() for name, text in sorted(content.items())}

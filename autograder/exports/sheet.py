@@ -12,7 +12,14 @@ from pathlib import Path
 from autograder.course.roster import Person, Roster, RosterError
 from autograder.errors import Refusal
 from autograder.record.log import read_results
-from autograder.record.marks import Mark, as_points, marks_of, to_cents
+from autograder.record.marks import (
+    Mark,
+    as_points,
+    marks_of,
+    most_by_part,
+    points_by_part,
+    to_cents,
+)
 from autograder.record.results import ERROR, Result
 
 Results = Mapping[tuple[str, str], Result]  # by lab and student
@@ -34,6 +41,11 @@ class ExportEntry:
     result: Result
     points: float
 
+    def shown_parts(self, names: Iterable[str]) -> list[str]:
+        """The points of these parts of the lab, as text."""
+        known = points_by_part(self.result, self.mark)
+        return [as_points(known.get(name)) for name in names]
+
 
 @dataclass
 class ExportSheet:
@@ -54,6 +66,13 @@ class ExportSheet:
         for index, person in enumerate(self.people):
             entries = {lab: self.entries.get((index, lab)) for lab in self.labs}
             yield person, {lab: entry for lab, entry in entries.items() if entry}
+
+    def parts(self, lab: str) -> dict[str, float]:
+        """The exercises and written answers of a lab, with the points that each earns at most."""
+        own = [entry.result for (_, name), entry in self.entries.items() if name == lab]
+        most = [most_by_part(result) for result in own]
+        names = dict.fromkeys(name for result in own for name in result.parts)
+        return {name: max(of.get(name, 0.0) for of in most) for name in names}
 
     def one_lab(self, form: str) -> str:
         """The only lab. Raises ExportError if there are several."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder.record.results import CheckResult, Result
+from labkit.checks.why.mistakes import numbered
 
 N_BINS = 10
 FEWEST_FOR_DISCRIMINATION = 20
@@ -88,7 +89,7 @@ class Heat:
 
 @dataclass(frozen=True)
 class Cause:
-    """What several students got wrong in an exercise.
+    """What several students got wrong in an exercise, with the numbers of known mistakes.
 
     claims: of the checks that failed for it; example: the message that one of n students got.
     """
@@ -155,11 +156,12 @@ def frequent_causes(results: Sequence[Result]) -> list[Cause]:
 
     Nor is an exercise that was left blank.
     """
-    groups: dict[tuple[str, str], list[tuple[str, CheckResult]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[str, CheckResult]]] = {}
     for result, check in _graded_checks(results):
         if check.status == "failed" and check.cause:
-            groups.setdefault((check.exercise, check.cause), []).append((result.student, check))
-    causes = [_cause(exercise, text, group) for (exercise, text), group in groups.items()]
+            key = result.lab.partition("_")[2], check.exercise, check.cause
+            groups.setdefault(key, []).append((result.student, check))
+    causes = [_cause(*key, group) for key, group in groups.items()]
     frequent = [cause for cause in causes if cause.n > 1]
     return sorted(frequent, key=lambda cause: (-cause.n, cause.exercise, cause.text))[:N_CAUSES]
 
@@ -183,10 +185,10 @@ def _by_check(results: Iterable[Result]) -> list[list[tuple[Result, CheckResult]
     return list(groups.values())
 
 
-def _cause(exercise: str, text: str, group: list[tuple[str, CheckResult]]) -> Cause:
+def _cause(topic: str, exercise: str, text: str, group: list[tuple[str, CheckResult]]) -> Cause:
     return Cause(
         exercise=exercise,
-        text=text[:MAX_CAUSE_CHARS],
+        text=numbered(topic, exercise, text[:MAX_CAUSE_CHARS]),
         n=len({student for student, _ in group}),
         claims=tuple(dict.fromkeys(check.claim or check.check for _, check in group)),
         example=group[0][1].message,

@@ -92,6 +92,27 @@ def write_marks(out: Path, results: Sequence[Result], marks: Iterable[Mark]) -> 
     return path
 
 
+def points_by_part(result: Result, mark: Mark) -> dict[str, float | None]:
+    """The points of each exercise and written answer, in the order of the notebook.
+
+    Before what lateness takes off; None while a person has to look.
+    """
+    by_hand = {hand.exercise: hand.points for hand in mark.hand if hand.points is not None}
+    open_parts = result.undecided | result.written.keys()
+    by_checks = {
+        name: None if name in open_parts else float(to_cents(exact_sum(c.points for c in checks)))
+        for name, checks in result.by_exercise.items()
+    }
+    return {name: by_hand.get(name, by_checks.get(name)) for name in result.parts}
+
+
+def most_by_part(result: Result) -> dict[str, float]:
+    """The points that each part of a result earns at most."""
+    checks = result.by_exercise.items()
+    of = {name: round(sum(check.max_points for check in own), 2) for name, own in checks}
+    return of | result.written
+
+
 def as_points(value: float | None) -> str:
     """A number of points as people write it; nothing for None."""
     return "" if value is None else f"{Decimal(str(value)).normalize():f}"

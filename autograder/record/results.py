@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from labkit.checks.core import GATE_SENTENCE, HIDDEN, UNDECIDED_SENTENCE
+from labkit.checks.outline import outline_of
 from labkit.checks.unjudged import is_stop
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
@@ -120,6 +121,13 @@ class Result:
         for check in self.checks:
             groups.setdefault(check.exercise, []).append(check)
         return groups
+
+    @property
+    def parts(self) -> list[str]:
+        """The exercises and the written answers, in the order of the notebook."""
+        found = [*self.by_exercise, *self.written]
+        known = [part.name for part in outline_of(self.lab.partition("_")[2])]
+        return sorted(found, key=lambda name: known.index(name) if name in known else -1)
 
     @property
     def undecided(self) -> set[str]:

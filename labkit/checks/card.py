@@ -6,7 +6,7 @@ All other text has the page's colour.
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,25 +69,28 @@ def as_html(
     points: float,
     note: str = "",
     later: Later | None = None,
+    more: Callable[[Finding], str] = lambda _: "",
 ) -> str:
     """The report for a notebook: the first failure is open, what passed is folded.
 
     note: a sentence above it all, for instance that the cell's last run failed. later: by check,
-    the hints after its own, with a title each.
+    the hints after its own, with a title each. more: HTML below the message of a failure.
     """
     if (only := only_message(findings)) is not None:
         rows = [f"<div>{mark(only.status)} {with_code(only.message)}</div>"]
     else:
-        rows = _rows(groups_of(findings), later)
+        rows = _rows(groups_of(findings), later, more)
     head = f"<div><b>{html.escape(title)}</b> {_bar(findings, points)}</div>"
     above = f"<div>{with_code(note)}</div>" if note else ""
     return f'<div style="{CARD}">{head}{above}{"".join(rows)}</div>'
 
 
-def _rows(groups: Sequence[Sequence[Finding]], later: Later | None) -> list[str]:
+def _rows(
+    groups: Sequence[Sequence[Finding]], later: Later | None, more: Callable[[Finding], str]
+) -> list[str]:
     once = Once()
     open_ones = [group for group in groups if not group[0].passed]
-    rows = [_open_group(group, once, i == 0, later) for i, group in enumerate(open_ones)]
+    rows = [_open_group(group, once, later, more, i == 0) for i, group in enumerate(open_ones)]
     return rows + [_passed(group) for group in groups if group[0].passed]
 
 
@@ -170,7 +173,13 @@ def _later_of(group: Sequence[Finding], later: Later | None) -> Mapping[str, str
     return next((found for each in group if (found := (later or {}).get(each.check.name))), {})
 
 
-def _open_group(group: Sequence[Finding], once: Once, is_first: bool, later: Later | None) -> str:
+def _open_group(
+    group: Sequence[Finding],
+    once: Once,
+    later: Later | None,
+    more: Callable[[Finding], str],
+    is_first: bool,
+) -> str:
     status = group[0].status
     if status in ("todo", "read") and len(group) > 1:  # one line for all of them
         return f"<div>{mark(status)} {with_code(group[0].message)}</div>"
@@ -181,7 +190,7 @@ def _open_group(group: Sequence[Finding], once: Once, is_first: bool, later: Lat
     body = (
         '<div style="margin-left:1.6em;white-space:pre-line">'
         f"{with_code(chr(10).join(message_lines(group, once)))}"
-        f"{_folded('hint', hints_of(group, once))}{hints}</div>"
+        f"{_folded('hint', hints_of(group, once))}{hints}{more(group[0])}</div>"
     )
     if is_first or status != "failed":
         return f"<div>{claims}{body}</div>"

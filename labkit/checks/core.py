@@ -30,6 +30,7 @@ from labkit.checks.wrong import NotJudged, OnlyRead, Undecided, Unfinished, Wron
 Play = Callable[[Student, Any], None]
 HIDDEN = "On a hidden case"
 NOT_JUDGED = "Not judged: "
+UNWRITTEN = "not written yet."
 RAISED, RAISES = "your code raised", "the code raises"  # in a message, and in a cause
 GATE_SENTENCE = "Without this, the exercise earns at most half of its points."
 UNDECIDED_SENTENCE = "This costs no points by itself. A person will look at it."
@@ -339,7 +340,7 @@ def _play_again(check: Check, student: Student, case: Any, first: Exception) -> 
 def _what_is_to_do(exercise: str, error: StudentError) -> str:
     """Whether this exercise is unwritten, or another one that it calls."""
     if error.function.split(".")[0] in ("", exercise):
-        return "not written yet."
+        return UNWRITTEN
     return f"this calls `{error.function}`, which is not written yet."
 
 

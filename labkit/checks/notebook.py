@@ -1,7 +1,9 @@
 """The checks as a notebook shows them: one exercise, the whole lab, the file to hand in."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,11 @@ from labkit.checks.core import (
 from labkit.checks.hints.smallest import goal, smallest_failure
 from labkit.checks.hints.tries import LAST_STEP, MIME, Tries, saved_tries, version_of
 from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
+from labkit.checks.printed.report import button, write_report
 from labkit.checks.unjudged import ENDLESS, judged
 from labkit.checks.why.asked import Asked, Shown, passes, play_here, questions_of
 from labkit.checks.why.changes import changes_of, definition_in, unchanged
+from labkit.checks.why.mistakes import folded
 
 SMALLEST, GOAL = "smallest failing case", "what the line must achieve"
 
@@ -35,7 +39,7 @@ class Report:
 
     As plain text it is the number of points, which is what nbgrader reads from a test cell.
     note: what a reader has to know first. below: HTML that follows. later: see `card.as_html`.
-    tries: what the notebook file keeps of it.
+    tries: what the notebook file keeps of it. topic: the lab, whose known mistakes are named.
     """
 
     exercise: str
@@ -45,6 +49,7 @@ class Report:
     below: str = ""
     later: card.Later | None = None
     tries: Mapping[str, Any] | None = None
+    topic: str = ""
 
     @property
     def earned(self) -> float:
@@ -59,7 +64,8 @@ class Report:
         return {"text/plain": f"{self.earned:g}", "text/html": self._html() + self.below, **kept}
 
     def _html(self) -> str:
-        return card.as_html(self.exercise, self.findings, self.points, self.note, self.later)
+        more = partial(folded, self.topic)
+        return card.as_html(self.exercise, self.findings, self.points, self.note, self.later, more)
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,7 @@ class Checker:
     check.why("n_params")
     check.all()
     check.ready()
+    check.report()
     """
 
     def __init__(self, topic: str, namespace: Mapping[str, Any]) -> None:
@@ -164,12 +171,27 @@ class Checker:
         """Whether the file on disk can be handed in.
 
         restart: also run its cells, without the experiments, in a fresh process. Takes as long as
-        they take.
+        they take. Where there are widgets, a button calls `report`.
         """
         lab = outline.lab_name(self._topic)
         path = handin.find(lab, Path.cwd())
         ran = self._namespace.get("In", ())
+        if path and self._watch:
+            with suppress(ImportError):
+                from IPython.display import display
+
+                display(button(path))
         return handin.look_at(path, lab, outline.outline_of(self._topic), ran, restart)
+
+    def report(self) -> Path:
+        """Write your answers, figures and tables, as they were saved, into a page to print.
+
+        Returns its path. Raises: OSError; ValueError if there is no notebook on disk.
+        """
+        path = handin.find(outline.lab_name(self._topic), Path.cwd())
+        if path is None:
+            raise ValueError(f"no notebook of this lab lies in {Path.cwd()}: {handin.SAVE}")
+        return write_report(path)
 
     def _expect_known(self, exercise: str) -> None:
         if exercise not in self._checks:
@@ -188,7 +210,7 @@ class Checker:
         below = self._invitation(exercise, findings) + self._progress(exercise, findings, points)
         tries = self._tries.setdefault(exercise, Tries())
         later = self._later(exercise, findings, tries)
-        return Report(exercise, findings, points, note, below, later, tries.as_json())
+        return Report(exercise, findings, points, note, below, later, tries.as_json(), self._topic)
 
     def _saved_tries(self) -> dict[str, Tries]:
         return saved_tries(handin.find(outline.lab_name(self._topic), Path.cwd()))

@@ -6,9 +6,11 @@ The builder writes `outline.json` beside a lab's checks, from the lab's source.
 import html
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from labkit.checks.card import CARD
 
@@ -53,9 +55,17 @@ def lab_name(topic: str) -> str:
     return _read(topic).get("lab", "")
 
 
+def file_of(topic: str, name: str) -> Traversable | None:
+    """A file beside a lab's checks; None if it is not there, or the lab is of another kit."""
+    with suppress(ImportError):
+        file = files(f"labkit.labs.{topic}") / name
+        return file if file.is_file() else None
+    return None
+
+
 def _read(topic: str) -> dict:
-    file = files(f"labkit.labs.{topic}") / "outline.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    file = file_of(topic, "outline.json")
+    return json.loads(file.read_text(encoding="utf-8")) if file else {}
 
 
 def progress_line(parts: Sequence[Part], earned: Mapping[str, float]) -> str:

@@ -1,11 +1,11 @@
-"""The documents of the repository as pages: every *.md of its top and of docs, and data/README."""
+"""The documents of the repository as pages: every *.md of its top and below docs, data/README."""
 
 import re
 from pathlib import Path
 
 from autograder.places import NOTEBOOKS, REPOSITORY
 
-PATTERNS = ("*.md", "docs/*.md", "data/README.md")
+PATTERNS = ("*.md", "docs/**/*.md", "data/README.md")
 LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")
 
 

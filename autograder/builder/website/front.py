@@ -82,7 +82,9 @@ def front_files(
 
 def _by_reader(names: Iterable[str]) -> dict[str, list[str]]:
     named = {name for group in READERS.values() for name in group}
-    groups = READERS | {"developers": sorted(set(names) - named)}
+    mistakes = sorted(name for name in names if name.startswith("docs/mistakes/"))
+    groups = READERS | {"developers": sorted(set(names) - named - {*mistakes})}
+    groups["students"] = (*groups["students"], *mistakes)
     return {reader: [name for name in group if name in names] for reader, group in groups.items()}
 
 

@@ -1,1 +1,1 @@
-"""Questions about the student's own passing code."""
+"""Why code passes or fails: questions about one's own code, and known mistakes."""

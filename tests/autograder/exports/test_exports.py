@@ -359,8 +359,8 @@ def test_a_table_has_everyone_with_sums_and_without_formulas(out, gradebook, tmp
     order = ExportOrder("csv", points={LAB: 25, OTHER: 30})
     export(out, order, path, read_roster(gradebook))
     rows = rows_of(path.read_bytes())
-    assert rows[0] == ["name", "student_id", "email", "section", f"{LAB} (25)", f"{OTHER} (30)",
-                       "sum (55)", "remark"]  # fmt: skip
+    assert rows[0][:8] == ["name", "student_id", "email", "section", f"{LAB} (25)",
+                           f"{OTHER} (30)", "sum (55)", "remark"]  # fmt: skip
     assert len(rows) == 1 + len(NAMES)
     assert rows[1][4:7] == ["25", "30", "55"]
     assert rows[2][4:7] == ["21.25", "", ""]

@@ -12,7 +12,8 @@ from autograder.pages.own_code import MAX_LINES, shown_lines
 from autograder.practice import cell_called
 from autograder.record.marks import HandMark, Mark
 from autograder.record.results import ERROR, UNGRADABLE, CheckResult
-from labkit.checks.core import GATE_SENTENCE
+from labkit.checks.core import GATE_SENTENCE, UNWRITTEN
+from labkit.checks.outline import outline_of
 
 CODE = '''def tokens_processed(n_prompt, n_new, use_cache):
     """Count.
@@ -69,7 +70,7 @@ def test_each_failed_check_says_what_it_cost_and_equal_messages_stand_once(tmp_p
     parts = text[text.index("4. Generation · generate 0 of 1.5") :]
     assert "✗ Claim a. −0.5 ✗ Claim b. −1" in parts
     assert parts.count("it stops") == 1
-    assert "○ not written yet. −1" in parts
+    assert "○ 5. Counting before timing · tokens_processed : not written yet 0 of 1" in parts
     assert parts.count("hint A hint.") == 1  # a hint comes after a try
 
 
@@ -83,13 +84,46 @@ def test_a_crash_comes_first_and_what_is_not_judged_has_a_mark_of_its_own(tmp_pa
     page = page_of(tmp_path, result("ann", score=0.0, max_score=2.0, checks=checks))
     text = words(page)
     step = text[text.index("What to do next") :]
-    assert "generate : Claim b. On a hidden case: your code raised NameError" in step
-    assert "1 more check fails, and 2 checks are not judged." in step
+    assert "generate . Begin with this claim: Claim b. On a hidden case: your code raised" in step
+    assert "1 more check of this part fails. 2 checks are not judged." in step
     parts = text[text.index("4. Generation · generate 0 of 2") :]
     assert parts.index("✗ Claim b.") < parts.index("✗ Claim a.") < parts.index("–")
     assert "– 2 checks are not judged: your code stopped at line 6. −1 Claim c. −0.5" in parts
     assert GATE_SENTENCE not in text
     assert len(re.findall(r'aria-label="not judged"[^>]*>–', page)) == 1
+
+
+def test_what_to_do_next_names_the_gate_of_the_first_part_and_counts_the_others(tmp_path):
+    blank = {"message": UNWRITTEN, "status": "todo"}
+    checks = [
+        failed("rotate", "a", **blank),
+        replace(failed("rotate", "b", of=0.25, **blank), gate=True),
+        failed("generate", "c", "On a hidden case: it stops."),
+        failed("generate", "d", **blank),
+        failed("tokens_processed", "e", **blank),
+        failed("RingCache", "f", **blank),
+    ]
+    row = result("ann", score=0.0, max_score=2.75, checks=checks[::-1])
+    text = words(page_of(tmp_path, row))
+    step = text[text.index("What to do next") : text.index("Correct it first")]
+    assert "The first part that is not written yet is" in step
+    assert "rotate . Begin with this claim: Claim b. 1 later part fails. 2 later" in step
+    assert UNWRITTEN not in step.replace("are not written.", "")
+    waits = failed("rotate", "a", "this calls `x`, which is not written yet.", status="todo")
+    assert "which is not written yet" in words(page_of(tmp_path, replace(row, checks=[waits])))
+
+
+def test_parts_stand_in_the_order_of_the_notebook_below_its_title(tmp_path):
+    outline = [part.name for part in outline_of("kv_cache")]
+    written = [part.name for part in outline_of("kv_cache") if part.kind == "written"]
+    checks = [failed(name, "a", "x.") for name in outline if name not in written]
+    row = result("ann", checks=checks[::-1], written=dict.fromkeys(written[::-1], 1.0))
+    page = page_of(tmp_path, row)
+    shown = re.findall(r"<h2>.*?<code>(\w+)</code>", page.partition("Correct it first")[2])
+    assert shown == outline
+    assert words(page).startswith("Lab 4: ")
+    own = replace(row, lab="own_kit", checks=checks[:1], written={"essay": 1.0})
+    assert words(page_of(tmp_path, own)).startswith("own_kit: ann own_kit ")
 
 
 def test_passed_parts_are_folded_under_their_title(tmp_path):
@@ -128,7 +162,7 @@ def test_a_written_answer_stands_with_its_mark_and_comment(tmp_path):
     assert "<em>bends</em>" in page
     empty = hand_in(tmp_path, "bob", solved(curve="*Write your answer here.*"))
     page = page_of(tmp_path, replace(empty, written={"curve": 1.0}))
-    assert "Your notebook has no answer here." in page
+    assert "curve : your notebook has no answer here not read yet" in words(page)
 
 
 def test_the_page_says_whom_to_ask_and_until_when(tmp_path):

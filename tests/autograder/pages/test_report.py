@@ -38,10 +38,11 @@ def test_a_student_sees_what_failed_first_and_where_to_go_on(tmp_path):
     row = result("ann", (1, 0, 0, 0), messages={"b": WRONG, "c": WRONG})
     text = words(page_of(tmp_path, row))
     step = text[text.index("What to do next") : text.index("exercise_0 1 of 2")]
-    assert "The first check that fails is in exercise_0 : Claim b." in step
+    assert "first part that fails a check is exercise_0 . Begin with this claim: Claim b." in step
     assert "On a hidden case: the batch; got 1. One sequence was counted." in step
     assert "A hint." in step
-    assert "2 more checks fail." in step
+    assert "2 more checks" not in step
+    assert "1 later part fails." in step
 
 
 def test_what_hidden_cases_expect_is_shown_only_after_the_last_attempt(tmp_path):
@@ -71,7 +72,7 @@ def test_a_check_that_is_not_decided_is_no_failed_one(tmp_path):
 def test_an_exercise_left_open_is_called_open_and_not_wrong(tmp_path):
     text = words(page_of(tmp_path, result("ann", (1, 0))))
     assert "The first part that is not written yet is exercise_0 " in text
-    assert next_step(result("ann", (1, 0))).n_others == 0
+    assert next_step(result("ann", (1, 0))).others == []
 
 
 def test_who_passes_everything_reads_that(tmp_path):
@@ -108,8 +109,8 @@ def test_marks_given_by_hand_stand_beside_the_answers(tmp_path):
         HandMark("check_exercise_0", 2.0, 2.0, is_current=False),
     ]
     text = words(page_of(tmp_path, row, mark_of(row, *hand, total=3.5)))
-    assert "· curve 1.5 of 2 Say why it bends." in text
-    assert "· rewinding not read yet, 1 at most" in text
+    assert "· curve : your notebook has no answer here 1.5 of 2 Say why it bends." in text
+    assert "· rewinding : your notebook has no answer here not read yet, 1 at most" in text
     assert "A person gave 2 of 2 in place of the checks." in text
     assert "The answer has changed since" in text
     assert "In all: 3.5 of 12 points, with 3.5 given by hand." in text
