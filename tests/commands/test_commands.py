@@ -47,6 +47,7 @@ WAYS = (
     Way(r"make demo", "CI gives this command before the tests", NOT_STARTED),
     Way(r"make bench( QUICK=1)?", "tests/commands/test_programs.py plays each bench", NOT_STARTED),
     Way(r"make (site|slides)", "tests/browser builds both and looks at them", NOT_STARTED),
+    Way(r"python -m tests.mistakes", "tests/test_mistakes.py plays all of it", NOT_STARTED),
     Way(r"make dist", "it installs build; tests/test_distribution.py builds both", NOT_STARTED),
     Way(r"make image", "it needs Docker and the network", NOT_STARTED),
     Way(r"make clean", "it deletes the environment of the tests", NOT_STARTED),
@@ -94,6 +95,7 @@ FILLED = (
     (r"(04_kv_cache.*--exercise) NAME", r"\1 generate"),
     (r"--exercise NAME", "--exercise kv_table"),
     (r"\bLAB\b(?!=)", "01_memory"), (r"-o FILE", "-o marks-of-all.csv"),
+    (r"\bNOTEBOOK\b", "notebooks/01_memory.ipynb -o page.html"),
     (r"\bFILE\.csv", "appeals.csv"), (r"exercise 03 NAME", "exercise 03 one_more"),
 )  # fmt: skip
 

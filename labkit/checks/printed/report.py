@@ -108,7 +108,7 @@ def _parts(cells: list, prose: Collection[str]) -> Iterator[str]:
         text, ours = _text(cell["source"]), cell["metadata"].get("labkit", {})
         kind, is_code = ours.get("kind", ""), cell["cell_type"] == "code"
         if not is_code and kind == "":
-            heading = (re.findall(r"^#+ (.*)", text, re.MULTILINE) or [heading])[-1]
+            heading = (re.findall(r"^##+ (.*)", text, re.MULTILINE) or [heading])[-1]
             kind = "prose" if not prose or digests_of(text) & {*prose} else "written"
         if part := "\n".join(_cell(cell, text, kind, is_code)):
             if heading != shown:

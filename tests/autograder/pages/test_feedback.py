@@ -105,7 +105,7 @@ def test_what_to_do_next_names_the_gate_of_the_first_part_and_counts_the_others(
     ]
     row = result("ann", score=0.0, max_score=2.75, checks=checks[::-1])
     text = words(page_of(tmp_path, row))
-    step = text[text.index("What to do next") : text.index("Correct it first")]
+    step = text[text.index("What to do next") : text.index("Write it first")]
     assert "The first part that is not written yet is" in step
     assert "rotate . Begin with this claim: Claim b. 1 later part fails. 2 later" in step
     assert UNWRITTEN not in step.replace("are not written.", "")
