@@ -17,6 +17,9 @@ from autograder.record.marks import marks_of
 N = 2 * len(HOSTILE) + 2 * len(ANSWERS)
 HELD_ENTER = """() => document.dispatchEvent(
     new KeyboardEvent("keydown", {key: "Enter", repeat: true, bubbles: true, cancelable: true}))"""
+LETTERS = """() => [...document.querySelectorAll("main *")]
+    .filter(each => each.textContent.trim() && !each.matches("label"))
+    .map(each => parseFloat(getComputedStyle(each).fontSize))"""
 SIZES = {"wide": (1280, 800), "narrow": (900, 900), "phone": (390, 844)}
 
 
@@ -201,6 +204,20 @@ def test_marks_by_hand_and_a_question_of_a_student_need_no_mouse(opened, desk, o
         press(page, "Enter")
     assert f"zoe\t{LAB}: kv_table\tAnd the table?" in page.inner_text("tbody")
     assert seen == []
+
+
+@pytest.mark.parametrize(("width", "height", "least"), [(1920, 1080, 30), (390, 844, 16)])
+def test_the_letters_of_the_overview_grow_with_the_window_and_no_word_is_broken(
+    opened, desk, width, height, least
+):
+    page, _ = opened
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{desk[0]}/overview")
+    assert min(page.evaluate(LETTERS)) >= least
+    names = page.locator("td code").evaluate_all("all => all.map(e => e.getClientRects().length)")
+    assert {*names} == {1}
+    heads = page.locator("th").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
+    assert max(heads) <= 0
 
 
 @pytest.mark.parametrize(("size", "theme"), crossed(SIZES, ("light", "dark")))
