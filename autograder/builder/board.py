@@ -14,6 +14,7 @@ from matplotlib.patheffects import Normal
 from labkit.measuring.plots import INK
 
 OUTLINES = (Normal(),)  # letters are drawn as outlines, which every machine draws alike
+WIDTH, DPI = 7.5, 170  # inches; pixels of an inch
 MARGIN = 1.5  # units of ground around it
 GREY, BLUE, ORANGE, GREEN, RED = "#d0d5dd", "#9ecbee", "#f7c873", "#8fd6b4", "#f2a391"
 
@@ -22,8 +23,8 @@ class Board:
     """100 units wide, `height` units high; y grows upwards."""
 
     def __init__(self, height: float) -> None:
-        size = 8.5, 8.5 * (height + 2 * MARGIN) / (100 + 2 * MARGIN)
-        self.figure = Figure(figsize=size, facecolor="white", dpi=150)
+        size = WIDTH, WIDTH * (height + 2 * MARGIN) / (100 + 2 * MARGIN)
+        self.figure = Figure(figsize=size, facecolor="white", dpi=DPI)
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set(xlim=(-MARGIN, 100 + MARGIN), ylim=(-MARGIN, height + MARGIN))
         self.axes.axis("off")
