@@ -76,6 +76,7 @@ class Answers:
         self._out, self._secret = out, secret.encode()
         self._read: dict[str, tuple[int, dict[str, AnswerSheet]]] = {}
         self._results: tuple[int, list[Result]] = (0, [])
+        self._by_student: tuple[list[Result], dict[tuple[str, str], Result]] = ([], {})
         self._lock = Lock()
 
     def read_all(self) -> None:
@@ -125,8 +126,39 @@ class Answers:
         named = [cell for cell in self._graded(lab, student) if "nbgrader" in cell["metadata"]]
         return {cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in named}
 
+    def result(self, lab: str, student: str) -> Result | None:
+        """The current result of a student for a lab."""
+        results = self.results()
+        if self._by_student[0] is not results:
+            self._by_student = (results, {(each.lab, each.student): each for each in results})
+        return self._by_student[1].get((lab, student))
+
+    def submission_id(self, lab: str, student: str) -> str:
+        """The public name of all that a student handed in for a lab."""
+        return self._id(AnswerId(lab, "", student))
+
+    def submission(self, name: str) -> Result | None:
+        """The result of a submission by its public name."""
+        found = (
+            each for each in self.results() if self.submission_id(each.lab, each.student) == name
+        )
+        return next(found, None)
+
+    def submitted(self, result: Result) -> bytes:
+        """The notebook as it was handed in; empty if there is none."""
+        folder = self._out / "course" / "submitted" / result.student / result.lab
+        path = folder / f"{result.lab}.ipynb"
+        is_notebook = result.file_name.endswith(".ipynb") and path.is_file()
+        return path.read_bytes() if is_notebook else b""
+
     def digest(self, key: AnswerId) -> str:
-        """A digest of what was handed in last: of a written answer, or of an exercise's code."""
+        """A digest of what was handed in last: of a written answer, or of an exercise's code.
+
+        Of what could not be graded, a person reads the whole file.
+        """
+        result = self.result(key.lab, key.student)
+        if result and result.score is None:
+            return hashlib.sha256(self.submitted(result)).hexdigest()[:16]
         cells, name = self.cells(key.lab, key.student), key.question.removeprefix("check_")
         for question in questions_of(find_lab(key.lab)):
             if question.name == key.question and name in cells:

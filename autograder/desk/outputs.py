@@ -1,15 +1,17 @@
-"""The tables and figures that a student's own run left in the notebook that was handed in."""
+"""What a student handed in, as it is: all cells of a notebook, or its tables and figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.desk.states import AnswerId
-from autograder.intake.read import Unreadable, parsed
+from autograder.intake.read import Unreadable, decoded, parsed, read_notebook
 from autograder.intake.rebuild import BESIDE
 
 MOST_OUTPUTS, MOST_PICTURE_CHARS = 100, 2_000_000
+MOST_CELLS = 400
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,37 @@ class Output:
     name: str
     text: str = ""
     png: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell as it was handed in. names: what it may be called in the lab."""
+
+    is_code: bool
+    text: str
+    pictures: Mapping[str, Mapping[str, str]]
+    outputs: tuple[Output, ...]
+    names: tuple[str, ...]
+
+
+def notebook_of(content: bytes, lab: str) -> tuple[list[Cell], str]:
+    """The cells of a file that was handed in, and why it has none or not all.
+
+    What is no notebook is one cell with its text.
+    """
+    try:
+        read = read_notebook(content, f"{lab}.ipynb")
+    except Unreadable as problem:
+        with suppress(Unreadable):
+            return [Cell(True, decoded(content)[0], {}, (), ())], str(problem)
+        return [], str(problem)
+    n_left, cells = MOST_OUTPUTS, []
+    for cell in read[:MOST_CELLS]:
+        outputs = [Output("", *each) for each in map(_shown, cell.outputs) if any(each)][:n_left]
+        n_left -= len(outputs)
+        cells.append(Cell(cell.is_code, cell.source, cell.attachments, tuple(outputs), cell.names))
+    n_more = len(read) - len(cells)
+    return cells, f"{n_more} more cells are not shown" if n_more else ""
 
 
 def outputs_of(out: Path, key: AnswerId) -> list[Output]:

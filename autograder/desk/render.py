@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -12,10 +13,12 @@ from starlette.responses import HTMLResponse, Response
 from autograder.desk.guard import READER
 from autograder.pages.render import escaping
 from autograder.pages.shown import as_code, plain
+from labkit.checks.card import with_code
 
 STATIC = {
     "desk.js": "text/javascript",
     "overview.js": "text/javascript",
+    "notebook.js": "text/javascript",
     "desk.css": "text/css",
 }
 
@@ -50,5 +53,9 @@ def _static(name: str) -> bytes:
 @cache
 def _environment() -> Environment:
     environment = escaping("autograder.desk")
-    environment.filters |= {"code": as_code, "plain": plain}
+    environment.filters |= {
+        "code": as_code,
+        "plain": plain,
+        "prose": lambda text: Markup(with_code(text)),
+    }
     return environment

@@ -4,11 +4,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from autograder.desk.appeals import COLUMNS, Appeal, Appeals
+from autograder.desk.appeals import Appeal, Appeals
 from autograder.desk.marking import Desk, number, one
 from autograder.desk.render import page
 from autograder.errors import Refusal
-from autograder.pages.statistics import check_statistics, frequent_causes
+from autograder.pages.statistics import frequent_causes, standings
 from autograder.record.results import CheckResult
 
 N_SHOWN = 5
@@ -35,32 +35,34 @@ class Review:
 
     def appeals(self, request: Request) -> Response:
         """The page of all appeals. A form adds one; if it is refused, the typed text stays."""
-        notice, typed = "", dict.fromkeys(COLUMNS, "")
+        blank = dict.fromkeys(("about", "student", "text"), "")
+        notice, typed = "", blank
         if request.method == "POST":
-            typed = {name: one(request.scope["form"], name).strip() for name in COLUMNS}
+            form = request.scope["form"]
+            typed = {name: one(form, name).strip() for name in ("about", "student", "text")}
+            lab, _, exercise = typed["about"].partition("/")
             try:
-                self._appeals.add(*typed.values())
-                typed = dict.fromkeys(COLUMNS, "")
+                self._appeals.add(lab, exercise, typed["student"], typed["text"])
+                typed = blank
             except Refusal as refusal:
                 notice = str(refusal)
         return page(
             request, "appeals.html", 422 if notice else 200,
-            rows=self._appeals.all(), notice=notice, typed=typed, known=self._known(),
+            rows=self._appeals.all(), notice=notice, typed=typed, exercises=self._exercises(),
+            students=sorted({each.student for each in self._desk.answers.results()}),
         )  # fmt: skip
 
-    def _known(self) -> dict[str, list[str]]:
-        """The choices in the fields of a new appeal."""
-        results = self._desk.answers.results()
-        exercises = {name for each in results for name in (*each.by_exercise, *each.written)}
+    def _exercises(self) -> dict[str, list[str]]:
+        """The exercises and written answers of each lab, in their order."""
         return {
-            "lab": sorted({each.lab for each in results}),
-            "exercise": sorted(exercises),
-            "student": sorted({each.student for each in results}),
+            lab.name: [cell.name for cell in lab.cells if cell.points]
+            for lab in self._desk.answers.labs()
         }
 
     def appeal(self, request: Request) -> Response:
         """One question beside check, case, code and history; a form decides it."""
         appeal, notice, status = self._appeals.find(request.path_params["number"]), "", 200
+        form = request.scope.get("form", {})
         if appeal is None:
             raise HTTPException(404)
         if request.method == "POST":
@@ -75,6 +77,8 @@ class Review:
         return page(
             request, "appeal.html", status,
             appeal=appeal, state=state, seen=seen, checks=self._checks(appeal), notice=notice,
+            typed={name: one(form, name) for name in ("points", "reason")},
+            whole=self._desk.answers.submission_id(appeal.lab, appeal.student),
             source="".join(cells.get(appeal.exercise, {}).get("source", "")),
             cases=self._appeals.cases(appeal, self._desk.answers.results()),
             history=self._desk.store.history(key),
@@ -85,12 +89,12 @@ class Review:
         labs = []
         for lab in self._desk.answers.labs():
             results = [each for each in self._desk.answers.results() if each.lab == lab.name]
-            checks = [each for each in check_statistics(results) if each.n >= FEWEST]
-            stuck = sorted(checks, key=lambda each: each.n_passed / each.n)[:N_SHOWN]
+            known = [each for each in standings(results) if each.n >= FEWEST]
+            stuck = sorted(known, key=lambda each: each.n_passed / each.n)[:N_SHOWN]
             causes = [each for each in frequent_causes(results) if each.n >= FEWEST][:N_SHOWN]
             stuck = [each for each in stuck if each.n_passed < each.n]
-            labs.append((lab.name, len(results), stuck, causes))
-        return page(request, "overview.html", labs=labs)
+            labs.append((lab.name, len(results), bool(known), stuck, causes))
+        return page(request, "overview.html", labs=labs, fewest=FEWEST)
 
     def _decide(self, request: Request, appeal: Appeal) -> None:
         form, who = request.scope["form"], request.scope["person"].name

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from autograder.builder.source import Lab
 
+_HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
 _MARKING = re.compile(r"^\*?Marking\b(.*?):\*?$", re.MULTILINE)
 _ITEM = re.compile(r"^\* (.*(?:\n  .*)*)", re.MULTILINE)
 _ALTERNATIVE = re.compile(r"^  \* (.*(?:\n    .*)*)", re.MULTILINE)
@@ -48,6 +49,12 @@ class Question:
     rules: str
     items: tuple[RubricItem, ...]
     cell: str
+
+    @property
+    def asked(self) -> str:
+        """The text from its last heading on: a cell may end the section before."""
+        *_, last = [0, *(match.start() for match in _HEADING.finditer(self.text))]
+        return self.text[last:]
 
 
 def questions_of(lab: Lab) -> list[Question]:

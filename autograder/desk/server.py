@@ -12,6 +12,7 @@ from starlette.routing import Route
 from autograder.desk.acts import ConflictError
 from autograder.desk.answers import Answer, Answers, AnswerSheet
 from autograder.desk.appeals import Appeals
+from autograder.desk.failed import Failed, failed_of, n_waiting
 from autograder.desk.guard import MARKER, READER, Guard, TokenHolder
 from autograder.desk.marking import Desk, is_together, number, one, typed_points
 from autograder.desk.render import page, static
@@ -51,7 +52,10 @@ def make_app(out: Path, people: list[TokenHolder], origin: str) -> Guard:
         Route(f"/rubric{_SHEET}", pages.rubric, methods=["GET", "POST"]),
         Route(f"/item{_SHEET}/{{item:int}}", pages.item, methods=["POST"]),
     ]
+    failed = Failed(desk)
     routes += [
+        Route("/failed", failed.all),
+        Route("/notebook/{name:str}", failed.notebook, methods=["GET", "POST"]),
         Route("/outputs/{name:str}", review.outputs),
         Route("/appeals", review.appeals, methods=["GET", "POST"]),
         Route("/appeal/{number:int}", review.appeal, methods=["GET", "POST"]),
@@ -77,11 +81,12 @@ class Pages:
         who = request.scope["person"].name
         rows = self._desk.progress(who)
         focused = next((each for each, far in rows if far.n_own_done < far.n_own), None)
+        waiting, failed = self._desk.store.waiting(), failed_of(self._desk.answers.results())
         people = self._desk.shares.all()
         judged = {each: self._suggestions.chosen_alike(each.lab, each.name) for each, _ in rows}
         return page(
             request, "home.html", rows=rows, focused=focused, people=people, names=self._names,
-            judged=judged,
+            judged=judged, n_failed=sum(n_waiting(each, waiting) > 0 for each in failed),
         )  # fmt: skip
 
     def shares(self, request: Request) -> Response:
@@ -133,7 +138,10 @@ class Pages:
             for answer in sheet.answers.values() if sheet else ():
                 if answer.key == key:
                     return _to(sheet, answer.id)
-        return RedirectResponse("/", 303)
+        if not keys:
+            return RedirectResponse("/", 303)
+        name = self._desk.answers.submission_id(keys[0].lab, keys[0].student)
+        return RedirectResponse(f"/notebook/{name}", 303)
 
     def split(self, request: Request) -> Response:
         """Take an answer out of its group, or put it back."""
@@ -224,6 +232,7 @@ class Pages:
             group_seen=desk.group_seen(sheet, group),
             history=desk.store.history(answer.key),
             notice=notice,
+            whole=desk.answers.submission_id(answer.key.lab, answer.key.student),
             suggested=self._suggestions.of(answer.key, answer.text),
         )  # fmt: skip
 

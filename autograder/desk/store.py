@@ -108,6 +108,12 @@ class MarkStore:
         with self._tables.reading() as book:
             return states_of(book, lab, question)
 
+    def given(self, keys: Iterable[AnswerId]) -> dict[AnswerId, State]:
+        """What these answers have, without those that are not in the gradebook."""
+        with self._tables.reading() as book:
+            entries = {key: entries_of(book, *key).get(key.student) for key in keys}
+        return {key: entry.state for key, entry in entries.items() if entry}
+
     def waiting(self) -> dict[tuple[str, str], set[str]]:
         """Whose answers wait for a person, by lab and question."""
         found: dict[tuple[str, str], set[str]] = {}

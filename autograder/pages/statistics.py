@@ -6,6 +6,7 @@ lateness takes off.
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -88,6 +89,20 @@ class Heat:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """How far the class is with one exercise. n_unwritten: of n students, who has not begun it.
+
+    missed: what the check says that most of the others fail; "" if there is none.
+    """
+
+    exercise: str
+    n: int
+    n_passed: int
+    n_unwritten: int
+    missed: str
+
+
+@dataclass(frozen=True)
 class Cause:
     """What several students got wrong in an exercise, with the numbers of known mistakes.
 
@@ -131,6 +146,28 @@ def check_statistics(results: Sequence[Result]) -> list[CheckStatistics]:
             )
         )
     return rows
+
+
+def standings(results: Sequence[Result]) -> list[Standing]:
+    """Each exercise of the lab in its order, over all who have a mark."""
+    groups: dict[str, list[list[CheckResult]]] = {}
+    for result in results:
+        for exercise, checks in result.by_exercise.items() if result.score is not None else ():
+            groups.setdefault(exercise, []).append(checks)
+    return [_standing(exercise, group) for exercise, group in groups.items()]
+
+
+def _standing(exercise: str, group: Sequence[Sequence[CheckResult]]) -> Standing:
+    missed = Counter(
+        each.claim or each.check for checks in group for each in checks if each.status == "failed"
+    )
+    return Standing(
+        exercise=exercise,
+        n=len(group),
+        n_passed=sum(all(each.passed for each in checks) for checks in group),
+        n_unwritten=sum(all(each.status == "todo" for each in checks) for checks in group),
+        missed=missed.most_common(1)[0][0] if missed else "",
+    )
 
 
 def heat_rows(results: Sequence[Result]) -> list[tuple[Result, list[Heat]]]:

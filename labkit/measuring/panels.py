@@ -17,7 +17,7 @@ from labkit.measuring.plots import COLORS, CourseFigure, course_style
 from labkit.measuring.records import Row
 
 WIDTH = 8.5  # inches of a figure: what a notebook shows without making its letters smaller
-TITLE_LETTERS, NAME_LETTERS = 88, 18  # in a line
+TITLE_LETTERS, NAME_LETTERS = 88, 18  # in a line, of a title over the whole width
 SMALL = 8  # points, the least letters
 
 
@@ -55,7 +55,7 @@ def say(figure: CourseFigure, title: str, source: object = "", caption: str = ""
 
     caption: how to read it, below the figure in a notebook.
     """
-    words = fill(title, TITLE_LETTERS)
+    words = fill(title, int(TITLE_LETTERS * figure.get_size_inches()[0] / WIDTH))
     figure.suptitle(words, x=0.01, ha="left", fontsize=11, fontweight="bold")
     if source:
         figure.supxlabel(str(source), x=0.01, ha="left", fontsize=SMALL, color="#4d4d4d")

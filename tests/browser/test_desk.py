@@ -5,24 +5,34 @@ from axe_playwright_python.sync_playwright import Axe
 from desk_server import ANSWERS, LAB, answers_address, made_up_class, served
 from desk_store import HOSTILE, open_store
 from instances import crossed
-from recorded import record, result_of
+from recorded import record, result_of, without_mark
 from test_pages import CONTRAST, TOO_WIDE
 
 from autograder.desk.answers import Answers
 from autograder.desk.appeals import Appeals
 from autograder.desk.tables import DeskTables
+from autograder.places import NOTEBOOKS
+from autograder.record.marks import marks_of
 
 N = 2 * len(HOSTILE) + 2 * len(ANSWERS)
 HELD_ENTER = """() => document.dispatchEvent(
     new KeyboardEvent("keydown", {key: "Enter", repeat: true, bubbles: true, cancelable: true}))"""
-SIZES = {"wide": (1280, 900), "narrow": (900, 900)}
+LETTERS = """() => [...document.querySelectorAll("main *")]
+    .filter(each => each.textContent.trim() && !each.matches("label"))
+    .map(each => parseFloat(getComputedStyle(each).fontSize))"""
+SIZES = {"wide": (1280, 800), "narrow": (900, 900), "phone": (390, 844)}
+
+
+FAILED = ("yan", "n" * 80)
+WHOLE = (NOTEBOOKS / f"{LAB}.ipynb").read_bytes()
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     out = tmp_path_factory.mktemp("desk")
     made_up_class(out, N)
-    record(out, [result_of("zoe", ("largest_model",))])
+    record(out, [result_of("zoe", ("largest_model",))], submitted=WHOLE)
+    record(out, [*map(without_mark, FAILED)], submitted=WHOLE)
     tables = DeskTables(out / "course" / "gradebook.db")
     Appeals(out, tables, open_store(out)).add(LAB, "largest_model", "zoe", "Why is it wrong?")
     return out
@@ -69,8 +79,8 @@ def test_a_class_is_marked_by_keyboard_alone_and_no_answer_does_harm(opened, des
     assert seen == []
     assert len(addresses) == len(HOSTILE) + len(ANSWERS)  # equal answers are marked once
     states = open_store(out).states(LAB, "growth")
-    assert [student for student, state in states.items() if state.waits] == []
-    assert {state.points for state in states.values()} == {0.0, 0.5}
+    assert {student for student, state in states.items() if state.waits} == {*FAILED}
+    assert {state.points for state in states.values()} == {0.0, 0.5, None}
 
 
 def test_keys_choose_items_override_points_write_a_comment_and_undo(opened, desk):
@@ -103,7 +113,7 @@ def test_the_first_enter_on_a_group_says_how_many_answers_it_saves_and_saves_non
     page, _ = opened
     page.goto(desk[0] + answers_address("training_or_generation"))
     first, before = page.url, open_store(out).states(LAB, "training_or_generation")
-    n = sum(state.waits for state in before.values())
+    n = sum(state.waits for state in before.values()) - len(FAILED)
     assert n > 2
     save, told = page.locator("button.main"), page.get_by_role("status")
     assert save.inner_text() == f"Save for {n} answers Enter"
@@ -125,7 +135,7 @@ def test_the_first_enter_on_a_group_says_how_many_answers_it_saves_and_saves_non
     with page.expect_navigation():
         press(page, "Enter")
     after = open_store(out).states(LAB, "training_or_generation")
-    assert {state.points for state in after.values()} == {0.0}
+    assert {after[student].points for student in after if student not in FAILED} == {0.0}
     page.goto(first)
     with page.expect_navigation():
         press(page, "u")
@@ -143,6 +153,73 @@ def test_a_save_of_one_answer_asks_nothing(opened, desk):
         press(page, "u")
 
 
+def test_question_and_model_answer_are_beside_the_answer_above_the_fold(opened, desk):
+    page, _ = opened
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(desk[0] + answers_address("training_or_generation"))
+    left, middle, right = (
+        page.locator(f"section.{name}").bounding_box() for name in ("asked", "read", "give")
+    )
+    assert left["x"] < middle["x"] < right["x"]
+    assert left["y"] == middle["y"] == right["y"]
+    assert page.get_by_text("Model answer").bounding_box()["y"] < 600
+
+
+def test_one_key_opens_the_whole_notebook_at_the_answer_and_goes_back(opened, desk):
+    page, seen = opened
+    page.goto(desk[0] + answers_address("training_or_generation"))
+    answer = page.url
+    with page.expect_navigation():
+        press(page, "w")
+    assert "/notebook/" in page.url
+    assert page.url.endswith("#cell-training_or_generation")
+    with page.expect_navigation():
+        press(page, "w")
+    assert (page.url, seen) == (answer, [])
+
+
+def test_marks_by_hand_and_a_question_of_a_student_need_no_mouse(opened, desk, out):
+    page, seen = opened
+    page.goto(f"{desk[0]}/failed")
+    while page.evaluate("document.activeElement.textContent.slice(0, 9)") != LAB:
+        press(page, "Tab")
+    with page.expect_navigation():
+        press(page, "Enter")
+    page.keyboard.type("0.5")
+    with page.expect_navigation():
+        press(page, "Enter")
+    given = [mark for mark in marks_of(out) if mark.by_hand == 0.5 and mark.status == "ungradable"]
+    assert len(given) == 1
+
+    page.goto(f"{desk[0]}/appeals")
+    while page.evaluate("document.activeElement.name") != "student":
+        press(page, "Tab")
+    page.keyboard.type("zo")
+    press(page, "Tab")
+    page.keyboard.type(f"{LAB}: kv_t")
+    press(page, "Tab")
+    page.keyboard.type("And the table?")
+    press(page, "Tab")
+    with page.expect_navigation():
+        press(page, "Enter")
+    assert f"zoe\t{LAB}: kv_table\tAnd the table?" in page.inner_text("tbody")
+    assert seen == []
+
+
+@pytest.mark.parametrize(("width", "height", "least"), [(1920, 1080, 30), (390, 844, 16)])
+def test_the_letters_of_the_overview_grow_with_the_window_and_no_word_is_broken(
+    opened, desk, width, height, least
+):
+    page, _ = opened
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{desk[0]}/overview")
+    assert min(page.evaluate(LETTERS)) >= least
+    names = page.locator("td code").evaluate_all("all => all.map(e => e.getClientRects().length)")
+    assert {*names} == {1}
+    heads = page.locator("th").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
+    assert max(heads) <= 0
+
+
 @pytest.mark.parametrize(("size", "theme"), crossed(SIZES, ("light", "dark")))
 def test_pages_fit_and_can_be_read(desk, out, browser, shoot, size, theme):
     origin, people = desk
@@ -154,11 +231,14 @@ def test_pages_fit_and_can_be_read(desk, out, browser, shoot, size, theme):
     page.goto(f"{origin}/?token={people['carl'].token}")
     answers = Answers(out, DeskTables(out / "course" / "gradebook.db").secret())
     named = answers.sheet(LAB, "growth").answers.values()
+    failed, zoe = (answers.submission_id(LAB, each) for each in ("yan", "zoe"))
     linear = next(each.id for each in named if each.text.startswith("The cache is **linear**"))
     for name, address in {
         "home": "/", "rubric": f"/rubric/{LAB}/growth", "answer": f"/answer/{LAB}/growth/{linear}",
         "shares": "/shares", "appeals": "/appeals", "appeal": "/appeal/1",
         "outputs": f"/outputs/{linear}", "overview": "/overview",
+        "failed": "/failed", "hand": f"/notebook/{failed}",
+        "whole": f"/notebook/{zoe}?answer={linear}#cell-growth",
     }.items():  # fmt: skip
         page.goto(origin + address)
         shoot(page, f"desk_{name}_{size}_{theme}.png", full_page=True)

@@ -73,6 +73,9 @@ def test_an_answer_is_marked_by_keyboard_without_the_internet(address, browser):
     page.wait_for_function("window.MathJax && window.MathJax.loaded")
     assert [url for url in outside if not url.startswith((address, "data:"))] == []
     assert errors == []
+    edges = page.evaluate("[...document.images].map(each => each.getBoundingClientRect().right)")
+    assert edges
+    assert max(edges) <= 1200
     first = page.url
     page.keyboard.press("Control+.")
     page.wait_for_url(lambda url: url.partition("?")[0] != first.partition("?")[0])

@@ -67,6 +67,7 @@ const keys = {
   p: () => points.select(),
   g: () => together?.click(),
   f: () => document.getElementById("outputs").click(),
+  w: () => document.getElementById("whole").click(),
   n: () => document.getElementById("skip").click(),
   u: () => send(document.getElementById("undo")),
   s: () => send(document.getElementById("split")),

@@ -21,6 +21,9 @@ def test_the_committed_picture_is_what_the_code_draws(lab, tmp_path):
     again, committed = imread(path), imread(picture_path(lab))
     assert again.shape == committed.shape
     assert largest_difference(again, committed) < SPECK
+    corner = committed[0, 0]  # a ground of its own, so that it can be read on a dark page
+    assert (corner == 1).all()
+    assert committed[..., 3:].size == 0 or committed[..., 3].min() == 1
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Students' questions about marks, and the overview that names nobody."""
 
 import html
+import re
+from dataclasses import replace
 
 import pytest
-from desk_server import answers_address, signed_in
+from desk_server import answers_address, served, signed_in
 from desk_store import LAB, open_store
 from recorded import record, result_of
 from typer.testing import CliRunner
@@ -41,7 +43,7 @@ def mark_of(out, student):
 def test_a_question_of_a_student_gets_a_decision_that_the_feedback_page_shows(
     bea, out, exercise, points
 ):
-    form = {"lab": LAB, "exercise": exercise, "student": "bertram", "text": f"Why {exercise}?"}
+    form = {"about": f"{LAB}/{exercise}", "student": "bertram", "text": f"Why {exercise}?"}
     before = mark_of(out, "bertram")
     page = bea.get("/appeals")
     page = bea.post("/appeals", data=fields_of_page(page) | form)
@@ -67,7 +69,7 @@ def test_a_question_of_a_student_gets_a_decision_that_the_feedback_page_shows(
 
 
 def test_beside_a_question_stands_what_the_command_prints_of_each_failed_check(bea, out):
-    asked = {"lab": LAB, "exercise": "largest_model", "student": "dietmar", "text": "Why?"}
+    asked = {"about": f"{LAB}/largest_model", "student": "dietmar", "text": "Why?"}
     page = bea.get("/appeals")
     page = bea.post("/appeals", data=fields_of_page(page) | asked)
     row = page.text.partition("largest_model</td><td>Why?</td>")[0]
@@ -80,21 +82,37 @@ def test_beside_a_question_stands_what_the_command_prints_of_each_failed_check(b
         assert printed in shown
 
 
-def test_a_wrong_name_keeps_what_was_typed_and_the_list_names_who_asks(bea):
+def test_names_are_chosen_from_lists_and_a_refusal_keeps_what_was_typed(bea):
     page = bea.get("/appeals")
-    for known in (LAB, "largest_model", "growth", "dietmar"):
-        assert f'<option value="{known}">' in page.text
-    typed = {"lab": LAB, "exercise": "kv_table", "student": "dietmr", "text": 'Why "<0>"?'}
+    for known in (f'value="{LAB}/largest_model">', f'value="{LAB}/growth">', "<option>dietmar<"):
+        assert page.text.count(known) == 1
+    about = f"{LAB}/kv_table"
+    typed = {"about": about, "student": "dietmr", "text": 'Why "<0>"?'}
     page = bea.post("/appeals", data=fields_of_page(page) | typed)
     assert page.status_code == 422
     assert "dietmr has no mark for kv_table" in page.text
-    shown = html.unescape(page.text)
-    assert all(f'name="{name}" list="{name}s" value="{typed[name]}"' in shown
-               for name in ("lab", "exercise", "student"))  # fmt: skip
-    assert f"{typed['text']}</textarea>" in shown
+    assert f'value="{about}" selected>' in page.text
+    assert f"{typed['text']}</textarea>" in html.unescape(page.text)
+    no_text = typed | {"student": "dietmar", "text": " "}
+    page = bea.post("/appeals", data=fields_of_page(page) | no_text)
+    assert "<option selected>dietmar</option>" in page.text
     page = bea.post("/appeals", data=fields_of_page(page) | typed | {"student": "dietmar"})
     assert f"<td>dietmar</td><td>{LAB}: kv_table</td>" in page.text
-    assert 'name="student" list="students" value=""' in page.text
+    assert " selected" not in page.text
+
+
+def test_a_decision_that_is_refused_keeps_its_reason_and_its_points(bea):
+    asked = {"about": f"{LAB}/kv_table", "student": "annabel", "text": "Mine?"}
+    page = bea.get("/appeals")
+    page = bea.post("/appeals", data=fields_of_page(page) | asked)
+    row = page.text.partition("kv_table</td><td>Mine?</td>")[0]
+    page = bea.get(f"/appeal/{row.rpartition('/appeal/')[2].partition(chr(34))[0]}")
+    typed = {"points": "9", "reason": "The <unit> is right."}
+    refused = bea.post(page.url, data=fields_of_page(page) | typed)
+    assert refused.status_code == 409
+    assert 'name="points" inputmode="decimal" size="6" value="9">' in refused.text
+    assert f"{typed['reason']}</textarea>" in html.unescape(refused.text)
+    assert '✓ <strong class="passed">passed</strong>' in refused.text
 
 
 def fields_of_page(page):
@@ -133,6 +151,46 @@ def test_the_overview_says_where_the_class_is_stuck_and_names_nobody(desk):
         assert not [student for student in STUDENTS if student in page.text]
         for path in (answers_address(), "/appeals", f"/rubric/{LAB}/growth"):
             assert lee.get(path).status_code == 403
+
+
+def test_the_overview_has_one_row_an_exercise_and_keeps_apart_who_wrote_nothing(tmp_path):
+    wrong = {"cause": "the unit is left out", "claim": "The unit is `GB`."}
+
+    def failed(student, **change):
+        result = result_of(student, ("kv_table", "peaks"))
+        checks = [replace(each, **change) if each.exercise == "kv_table" else each
+                  for each in result.checks]  # fmt: skip
+        return replace(result, checks=checks)
+
+    record(tmp_path, [failed(f"w{i}", **wrong) for i in range(3)])
+    record(tmp_path, [failed("b", status="todo", message="not written yet")])
+    with served(tmp_path, "bea") as (origin, people), signed_in(origin, people["bea"]) as client:
+        page = client.get("/overview").text
+        assert "01_memory: 4 submissions" in page
+        assert page.count("<td><code>kv_table</code><br>The unit is <code>GB</code>.</td>") == 1
+        row = page.partition("<code>kv_table")[2].partition("</tr>")[0]
+        assert re.findall(r"\d+ %", row) == ["0 %", "25 %"]
+        row = page.partition("<code>peaks")[2].partition("</tr>")[0]
+        assert re.findall(r"\d+ %", row) == ["0 %"]
+        assert page.count("<tr><td>") == 2
+        assert "3 students: The unit is left out. They miss: The unit is <code>GB</code>." in page
+
+
+@pytest.mark.parametrize(
+    ("students", "sentence"),
+    [
+        (["only"], "Fewer than 3 submissions have a mark."),
+        (["學生" * 20, "محمد" * 20, "n" * 80], "All exercises are passed by all students."),
+    ],
+)
+def test_a_small_class_and_odd_names_leave_a_page_that_says_so(tmp_path, students, sentence):
+    record(tmp_path, [result_of(student) for student in students])
+    with served(tmp_path, "bea") as (origin, people), signed_in(origin, people["bea"]) as client:
+        page = client.get("/overview").text
+        assert sentence in page
+        assert not [student for student in students if student in page]
+        appeals = client.get("/appeals").text
+        assert all(f"<option>{student}</option>" in appeals for student in students)
 
 
 def test_the_overview_follows_a_grading_that_goes_on(desk, out):

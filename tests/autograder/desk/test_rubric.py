@@ -29,3 +29,12 @@ def test_of_a_list_within_an_item_only_one_counts():
     batched = next(each for each in QUESTIONS if each.name == "batched")
     assert [item.points for item in batched.items] == [0.25, 0.25, 0.5, 0.25]
     assert [item.one_of for item in batched.items] == ["", "", *["The difficulties, one of"] * 2]
+
+
+def test_a_question_begins_at_its_last_heading():
+    trends = next(each for each in QUESTIONS if each.name == "trends")
+    assert trends.text.partition(trends.asked)[0]
+    for question in QUESTIONS:
+        assert question.text.endswith(question.asked)
+        assert question.asked.startswith("### Written answer")
+        assert question.asked.count("\n#") == 0

@@ -129,7 +129,7 @@ def test_no_page_names_a_student(bea):
 
 def test_a_file_that_could_not_be_read_is_reported_and_no_blank_answer(bea):
     assert f"of {N}</td>" in (home := bea.get("/").text)
-    assert "1 file could not be read. Mark it in formgrader." in home
+    assert '1 file could not be read. Mark it <a href="/failed">by hand</a>.' in home
 
 
 def test_a_group_is_marked_together_and_what_was_split_off_is_not(bea, out):
