@@ -100,8 +100,9 @@ def player(
     def some_moments() -> list[CourseFigure]:
         if not frames:
             return [now()]
-        last = frames.count(played[-1])
-        places = {round(last * i / (N_SHOWN - 1)) for i in range(N_SHOWN)} if last else ()
+        last, first = frames.count(played[-1]), int(frames.is_whole)  # a run's first is empty
+        shares = [(i + first) / (N_SHOWN - 1 + first) for i in range(N_SHOWN)]
+        places = {round(last * share) for share in shares} if last else ()
         return [now(moment=place) for place in sorted(places)]
 
     def show(_: Any = None, before: CourseFigure | None = None) -> None:
