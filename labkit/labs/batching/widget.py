@@ -1,4 +1,6 @@
-"""A run of the student's two loops to play with: sliders for the load and for both servers.
+"""A run of the student's two loops to play with, moment by moment.
+
+A notebook has sliders for the load and for both servers.
 
 It needs ipywidgets; without it there is the picture of one whole run. Viewers that know no widgets
 show that picture too.
