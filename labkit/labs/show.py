@@ -10,6 +10,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -30,11 +31,23 @@ PAGE = """\
   button {{ font: inherit; padding: .2em .8em; }}
   figure, [tabindex] {{ max-width: none !important; }}
   figure {{ margin: 0 !important; text-align: center; }}
-  img {{ width: auto !important; max-width: 98vw !important; height: 84vh !important;
+  img {{ width: auto !important; max-width: 98vw !important; height: 80vh !important;
     object-fit: contain; }}
+  figcaption, button, label, select, output {{ font-size: max(20px, 2.8vh); }}
+  form {{ display: flex; flex-wrap: wrap; gap: .3em 1.5em; }}
 </style>
 </head>
 <body>{body}</body>
+<script>
+const next = ["ArrowRight", "PageDown", " "], back = ["ArrowLeft", "PageUp"];
+const buttons = [...document.querySelectorAll("body > div button")];
+addEventListener("keydown", (event) => {{
+  const place = next.includes(event.key) ? 1 : back.includes(event.key) ? 0 : -1;
+  if (place < 0 || !buttons.length || (event.key === " " && event.target.closest("button"))) return;
+  event.preventDefault(); // else the strip scrolls as well
+  buttons[place].click();
+}});
+</script>
 </html>
 """
 
@@ -66,6 +79,8 @@ def main(args: argparse.Namespace) -> None:
     else:
         raise ValueError(f"nothing is called {args.name!r}; there are {', '.join(names)}")
     try:
+        if args.name in players() and not (args.out or args.no_open) and _is_played(args.name):
+            return
         body = make()
     except NotImplementedError:
         raise ValueError(f"{args.name} plays answers that are still to do in this labkit") from None
@@ -101,6 +116,27 @@ def figures(records: Mapping[str, Record]) -> dict[str, Drawing]:
     for figures_of in of_each_lab("figures", "figures_of"):
         found |= figures_of(records)
     return found
+
+
+def _is_played(name: str) -> bool:
+    """Serve a calculator until Ctrl-C; False, at once, for what has no controls on a page."""
+    made = players()[name]()
+    if not getattr(made, "controls", ()):
+        return False
+    from labkit.labs.live import make_server
+
+    made.draw(**{each.name: each.value for each in made.controls})  # an answer may be missing
+    server = make_server(
+        lambda body: PAGE.format(title=escape(name), body=body),
+        made.controls,
+        lambda **chosen: _large(lambda: made.draw(**chosen)),
+    )
+    address = f"http://127.0.0.1:{server.server_port}/"
+    print(f"{address} draws each choice anew; Ctrl-C ends it", flush=True)
+    webbrowser.open(address)
+    with suppress(KeyboardInterrupt), server:
+        server.serve_forever()
+    return True
 
 
 def _large_player(demo: Callable[[], Any]) -> str:

@@ -68,7 +68,8 @@ def player(
     name, and with the number of the moment as `moment` if there are `Frames`. A picture of a whole
     run shows the one before it, pale. still: the picture for viewers that know no widgets; that of
     now by default. They also get some moments to play: a saved notebook is alive, too. The box has
-    them as `moments()`; without `Frames` that is the picture of now.
+    them as `moments()`; without `Frames` that is the picture of now, and the box also has its
+    `controls` and `draw(**chosen)`, the picture of any choice.
     """
     import ipywidgets
 
@@ -76,6 +77,7 @@ def player(
     look = {"style": {"description_width": f"{label_em}em"}, "layout": width}
     image = ipywidgets.HTML(layout={"max_width": "100%"})
     early, late, boxes, played, drawn, pages = {}, {}, [], [], [], {}
+    given: list[Control] = []
     button = frames = None
     for column in columns:
         rows = []
@@ -88,6 +90,7 @@ def player(
                 ipywidgets.jslink((button, "value"), (late["moment"], "value"))
                 rows.append(ipywidgets.HBox([button, late["moment"]]))
             else:
+                given.append(each)
                 made = _made(each, look)
                 (late if each.is_late else early)[each.name] = made
                 rows.append(made)
@@ -100,8 +103,9 @@ def player(
     def some_moments() -> list[CourseFigure]:
         if not frames:
             return [now()]
-        last = frames.count(played[-1])
-        places = {round(last * i / (N_SHOWN - 1)) for i in range(N_SHOWN)} if last else ()
+        last, first = frames.count(played[-1]), int(frames.is_whole)  # a run's first is empty
+        shares = [(i + first) / (N_SHOWN - 1 + first) for i in range(N_SHOWN)]
+        places = {round(last * share) for share in shares} if last else ()
         return [now(moment=place) for place in sorted(places)]
 
     def show(_: Any = None, before: CourseFigure | None = None) -> None:
@@ -137,6 +141,13 @@ def player(
     controls = ipywidgets.HBox(boxes, layout={"flex_flow": "row wrap"})  # on narrow pages too
     box = _with_still(lambda: taken or now(), some_moments)([controls, image])
     box.moments = some_moments
+    box.controls = () if frames else tuple(given)
+
+    def draw(**chosen: Any) -> CourseFigure:
+        given_late = {name: chosen.pop(name) for name in late}
+        return picture(play(**chosen), **given_late)
+
+    box.draw = draw
     return box
 
 

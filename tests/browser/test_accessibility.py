@@ -4,12 +4,13 @@ On light and dark themes, on a wide and on a narrow page. Only what is ours is j
 checks, tables, figures and the pictures of players. JupyterLab's own controls are not.
 """
 
+import json
 import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from instances import crossed
-from lab_pages import beyond_their_cells, picture
+from lab_pages import beyond_their_cells, close, picture
 
 from autograder.builder.source import find_lab
 from autograder.places import REPOSITORY
@@ -57,6 +58,34 @@ def test_nothing_of_ours_breaks_wcag_aa(lab_page, shoot, theme, width):
     alts = page.evaluate(PICTURES, OURS)
     assert len(alts) >= 2
     assert all(len(alt) > 20 for alt in alts)
+
+
+def test_a_notebook_without_trust_keeps_wcag_aa(lab_page, lab_server, browser):
+    """JupyterLab takes scripts and styles out of the outputs of a file that it did not run."""
+    lab_page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    notebook = json.loads((lab_server.folder / LAB.name / f"{LAB.name}.ipynb").read_text())
+    (first, *_) = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    first["source"] = ["# another file: nobody has signed it\n", *first["source"]]
+    assert sum(len(cell.get("outputs", [])) for cell in notebook["cells"]) > 10
+    path = lab_server.put_alone(notebook, "without_trust")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{lab_server.address}/lab/tree/{path.name}?reset")
+    page.wait_for_selector(OURS.partition(",")[0], timeout=60_000)
+    trusted = "window.jupyterapp.shell.currentWidget.content.model.cells.get(1).trusted"
+    assert page.evaluate(f"() => {trusted}") is False
+    for theme in THEMES.values():
+        page.evaluate(CHANGE_THEME, theme)
+        page.wait_for_function(IS_SHOWN, arg=theme)
+        page.wait_for_timeout(1000)
+        found = Axe().run(page, OURS, RULES).response
+        wrong = [
+            (rule["id"], node["html"][:200], node["failureSummary"])
+            for rule in found["violations"]
+            for node in rule["nodes"]
+        ]
+        assert wrong == []
+        assert found["passes"]
+    close(page)
 
 
 def test_each_chinese_character_of_the_labs_is_drawn_and_is_no_empty_box(browser):

@@ -1,10 +1,22 @@
-"""What a saved notebook keeps of a player is alive in any page: no kernel, no server."""
+"""What a saved notebook keeps of a player is alive in any page: no kernel, no server.
+
+`labkit show` plays it with the keys, and draws the choices of a calculator on a page of its own.
+"""
+
+import threading
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from test_accessibility import RULES
 
+from labkit import cli
+from labkit.labs import live, show
 from labkit.labs.throughput.widget import draw
 from labkit.measuring.plots import strip_html
 from labkit.measuring.records import recorded_results
+from labkit.measuring.widgets import Control
 
 N = 4
 PLACES = "box => [Math.round(box.scrollLeft), box.clientWidth]"
@@ -53,3 +65,81 @@ def test_without_scripts_every_moment_can_still_be_seen(browser, figures):
     assert page.locator("img").count() == N
     assert len({image.get_attribute("alt") for image in page.locator("img").all()}) == N
     page.close()
+
+
+@pytest.fixture
+def large(browser):
+    page = browser.new_page(viewport={"width": 1920, "height": 1080})
+    yield page
+    page.close()
+
+
+def test_a_shown_player_answers_to_arrows_and_a_remote_without_a_click(large, figures):
+    large.set_content(show.PAGE.format(title="player", body=strip_html(figures)))
+    large.wait_for_selector("img")
+    places = []
+    for key in ("ArrowRight", "PageDown", "Space", "PageUp", "ArrowLeft"):
+        large.keyboard.press(key)
+        places.append(round(place(large)))
+    assert places == [1, 2, 3, 2, 1]
+    assert large.locator("img").first.bounding_box()["height"] >= 0.75 * 1080
+    letters = large.locator("button, figcaption").evaluate_all(
+        "parts => parts.map(part => parseFloat(getComputedStyle(part).fontSize))"
+    )
+    assert min(letters) >= 1080 / 36
+
+
+@pytest.fixture(params=["throughput", pytest.param("memory", marks=pytest.mark.slow)])
+def served(request, monkeypatch):
+    """The address of a calculator, as `labkit show NAME` opens it."""
+    opened, made = threading.Event(), []
+    make_server = live.make_server
+    monkeypatch.setattr(
+        live, "make_server", lambda *args: made.append(make_server(*args)) or made[0]
+    )
+    monkeypatch.setattr("webbrowser.open", lambda _: opened.set())
+    thread = threading.Thread(target=cli.main, args=(["show", request.param],))
+    thread.start()
+    assert opened.wait(120)
+    yield f"http://127.0.0.1:{made[0].server_port}/"
+    made[0].shutdown()
+    thread.join(30)
+
+
+def test_a_calculator_draws_what_the_lecturer_chooses_by_keyboard(large, served):
+    large.goto(served)
+    large.wait_for_selector("main img")
+    slider = large.locator("input[type=range]").first
+    before, value = large.locator("main img").get_attribute("alt"), large.locator("output").first
+    said = value.inner_text()
+    slider.focus()
+    large.keyboard.press("ArrowRight")
+    large.wait_for_function(
+        "before => document.querySelector('main img').alt !== before", arg=before
+    )
+    assert value.inner_text() != said
+    menu = large.locator("select").first
+    before = large.locator("main img").get_attribute("alt")
+    menu.select_option(index=1)
+    large.wait_for_function(
+        "before => document.querySelector('main img').alt !== before", arg=before
+    )
+    found = Axe().run(large, None, RULES).response
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]] == []
+
+
+@pytest.mark.parametrize("query", ["", "model=0", "model=0&batch_size=99", "model=x&batch_size=0"])
+def test_a_choice_that_does_not_exist_draws_nothing(query):
+    controls = [
+        Control("model", "model", "a", ["a"], is_menu=True),
+        Control("batch_size", "b", 1, (1, 2)),
+    ]
+    server = live.make_server(str, controls, lambda **chosen: pytest.fail(str(chosen)))
+    with server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        with pytest.raises(HTTPError, match="404") as caught:
+            urlopen(f"http://127.0.0.1:{server.server_port}/picture?{query}")
+        caught.value.close()
+        server.shutdown()
+        thread.join(30)

@@ -1,34 +1,53 @@
-"""Slides of the lecture: nothing runs over, answers lie below, figures of records are there."""
+"""Slides of the lecture can be read in a hall: how many, how much text, how large its letters."""
 
 from functools import cache
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from instances import lab_instances
+from test_accessibility import RULES
 
-from autograder.builder.slides import _steps, write_decks
+from autograder.builder.slides import write_decks
+from autograder.builder.slides.text import asked, code, in_short_paragraphs, lead
+from labkit.labs.batching.widget import batching_player
 
-LEAST_PX, WIDTH, HEIGHT = 14, 1280, 720  # the least letter on a screen of this size
-# Of each slide: its heading, its height, how far right it reaches, and its least letter.
+MOST_SLIDES, MOST_WORDS, LEAST = 45, 40, 1 / 36  # of a lab; of a paragraph; of the height
+WIDTH, HEIGHT = 1920, 1080
+# Of each slide, with its question and then with its answer: heading, what is too large, least
+# letter, and the words of its longest paragraph.
 MEASURED = """() => {
     document.body.classList.add("all-slides");
     const scale = Reveal.getScale();
-    const found = Reveal.getSlides().map((slide) => {
+    const measure = (slide) => {
         const words = document.createTreeWalker(slide, NodeFilter.SHOW_TEXT), range = new Range();
-        let right = 0, least = Infinity;
+        let least = Infinity;
         while (words.nextNode()) {
             range.selectNodeContents(words.currentNode);
-            const box = range.getBoundingClientRect(), parent = words.currentNode.parentElement;
-            if (!box.width || parent.closest("[tabindex]")) continue;
-            right = Math.max(right, box.right);
+            const parent = words.currentNode.parentElement;
+            if (!words.currentNode.data.trim() || !range.getBoundingClientRect().width) continue;
             least = Math.min(least, scale * parseFloat(getComputedStyle(parent).fontSize));
         }
-        for (const picture of slide.querySelectorAll("img:not([tabindex] *), pre, table"))
-            right = Math.max(right, picture.getBoundingClientRect().right);
-        return [slide.querySelector("h2").innerText, scale * slide.scrollHeight, right, least];
+        const wide = [...slide.querySelectorAll("pre, div:has(> table), img")].filter(
+            (part) => part.scrollWidth > part.clientWidth + 1);
+        const said = [...slide.querySelectorAll("p, li, figcaption")].map(
+            (part) => part.innerText.trim().split(/\\s+/).length);
+        const faults = [...(slide.scrollHeight > 720 ? [`${slide.scrollHeight} high`] : []),
+                        ...wide.map((part) => `${part.scrollWidth} wide`)];
+        return [slide.querySelector("h2").innerText, faults, least, Math.max(0, ...said)];
+    };
+    const found = Reveal.getSlides().flatMap((slide) => {
+        const answer = slide.querySelector(".answer"), asked = measure(slide);
+        if (!answer) return [asked];
+        answer.classList.add("visible");
+        const answered = measure(slide);
+        answer.classList.remove("visible");
+        return [asked, answered];
     });
     document.body.classList.remove("all-slides");
     return found;
 }"""
+GO_TO = """words => Reveal.slide(Reveal.getSlides().findIndex(
+    slide => slide.querySelector("h2").textContent.includes(words)))"""
 
 
 @pytest.fixture(scope="module")
@@ -64,57 +83,104 @@ def opened(browser, deck_of):
 
 
 @pytest.mark.parametrize("lab", lab_instances())
-def test_no_slide_is_larger_than_the_screen_and_none_needs_a_network(opened, lab):
+def test_every_slide_can_be_read_from_the_last_row_and_none_needs_a_network(opened, lab):
     page = opened(lab.name)
-    slides = page.evaluate(MEASURED)
-    assert len(slides) >= min(31, len(lab.cells))  # a new lab has few
-    assert min(height for _, height, _, _ in slides) > 50
-    assert [slide for slide in slides if slide[1] > HEIGHT or slide[2] > WIDTH] == []
-    assert [slide for slide in slides if slide[3] < LEAST_PX] == []
+    found = page.evaluate(MEASURED)
+    n_slides = page.evaluate("Reveal.getTotalSlides()")
+    assert min(8, len(lab.cells)) <= n_slides <= MOST_SLIDES
+    assert len(found) > n_slides
+    assert [(name, faults) for name, faults, _, _ in found if faults] == []
+    assert [each for each in found if each[2] < LEAST * HEIGHT] == []
+    assert [each for each in found if each[3] > MOST_WORDS] == []
     assert all(address.startswith(("file:", "data:")) for address in page.asked)
+
+
+@pytest.mark.parametrize("lab", lab_instances())
+def test_nothing_of_a_slide_breaks_wcag_aa(opened, lab):
+    page = opened(lab.name)
+    page.evaluate("document.body.classList.add('all-slides')")
+    response = Axe().run(page, "main", RULES).response
+    wrong = [
+        (rule["id"], node["html"][:200], node["failureSummary"])
+        for rule in response["violations"]
+        for node in rule["nodes"]
+    ]
+    assert wrong == []
+    assert response["passes"]
+
+
+def now(page):
+    return page.locator("section.present").inner_text()
 
 
 def test_the_key_down_reveals_an_answer_and_the_key_right_leaves_it_out(opened):
     page = opened("01_memory")
-    page.evaluate("""() => Reveal.slide(Reveal.getSlides().findIndex(
-        (slide) => slide.innerText.includes("def largest_model")) && Reveal.getIndices(
-        Reveal.getSlides().find((slide) => slide.textContent.includes("def largest_model"))).h)""")
-    now = page.locator("section.present").last
-    assert "raise NotImplementedError" in now.inner_text()
+    page.evaluate(GO_TO, "largest_model")
+    assert "def largest_model" in now(page) and "vram_bytes - overhead_bytes" not in now(page)
     page.keyboard.press("ArrowDown")
-    assert "vram_bytes - overhead_bytes" in page.locator("section.present").last.inner_text()
+    assert "vram_bytes - overhead_bytes" in now(page)
     page.keyboard.press("ArrowUp")
+    assert "vram_bytes - overhead_bytes" not in now(page)
     page.keyboard.press("ArrowRight")
-    assert "largest_model" not in page.locator("section.present").last.inner_text()
+    assert "largest_model" not in now(page)
 
 
-def test_figures_of_records_and_players_are_there_without_a_run(opened):
+@pytest.mark.parametrize("key", ["PageDown", "Space"])
+def test_a_remote_goes_through_questions_and_answers_without_a_click(opened, key):
+    page = opened("01_memory")
+    page.evaluate(GO_TO, "largest_model")
+    page.keyboard.press(key)
+    assert "vram_bytes - overhead_bytes" in now(page)
+    page.keyboard.press(key)
+    assert "largest_model" not in now(page)
+
+
+def test_a_player_fills_its_slide_and_answers_to_the_keys(opened):
     page = opened("04_kv_cache")
     assert page.locator("figure img").count() >= 7
-    assert page.locator("button", has_text="play").count() == 1
+    page.evaluate("Reveal.slide([...Reveal.getSlides()].findIndex(s => s.matches('.player')))")
+    seen, shown = page.locator("section.present .moment.visible"), []
+    picture = page.locator("section.present img").first.bounding_box()
+    assert picture["height"] > 0.85 * HEIGHT and picture["width"] > 0.85 * WIDTH
+    for key in ("ArrowRight", "PageDown", "ArrowLeft", "PageUp"):
+        page.keyboard.press(key)
+        shown.append(seen.count())
+    assert shown == [1, 2, 1, 0]
 
 
-def test_a_question_on_papers_lies_above_its_answer_and_no_slide_lists_all_answers(opened):
+def test_a_run_in_a_player_begins_with_something_and_keeps_its_result_for_the_end():
+    from labkit.batching import DecodeLoop, PrefillLoop
+
+    first, *_, last = batching_player(PrefillLoop, DecodeLoop).moments()
+    assert "tokens/s" not in first.get_suptitle() and "ends after" not in first.get_suptitle()
+    assert "tokens/s" in last.get_suptitle() and "ends after" in last.get_suptitle()
+    lanes = first.axes[0]
+    assert lanes.collections or lanes.lines
+
+
+def test_a_question_on_papers_has_its_answer_and_no_slide_lists_all_answers(opened):
     page = opened("08_papers")
-    page.evaluate("""() => Reveal.slide(Reveal.getIndices(
-        Reveal.getSlides().find((slide) => slide.textContent.includes("Q01 ·"))).h)""")
-    asked = page.locator("section.present").last.inner_text()
-    assert "Put the steps in order" in asked and "q01 =" not in asked
+    page.evaluate(GO_TO, "Q01 ·")
+    assert "Put the steps in order" in now(page) and "q01 =" not in now(page)
     page.keyboard.press("ArrowDown")
-    assert 'q01 = "D E C A B"' in page.locator("section.present").last.inner_text()
+    assert 'q01 = "D E C A B"' in now(page)
     texts = page.evaluate("Reveal.getSlides().map((slide) => slide.textContent)")
     assert [text for text in texts if "D E C A B" in text and "A D E" in text] == []
 
 
-def test_a_docstring_cut_in_two_keeps_its_colours(deck_of):
-    slides = deck_of("04_kv_cache").read_text(encoding="utf-8").split("<section>\n")
-    _, second, *_ = [slide for slide in slides if slide.startswith("<h2>RingCache</h2>")]
-    assert '<span class="sd">        Shapes: keys and values (B Hkv T D)' in second
+def test_a_paragraph_keeps_its_first_sentences_and_what_it_announces():
+    many = "One two three. " * 20
+    assert lead(many + "The rule is:").startswith("One two three.")
+    assert lead(many + "The rule is:").endswith("The rule is:")
+    assert len(lead(many).split()) <= MOST_WORDS
+    assert lead("Run the cell. Then it is true.") == "Then it is true."
+    pieces = [*in_short_paragraphs(many)]
+    assert " ".join(pieces).split() == many.split()
+    assert max(len(piece.split()) for piece in pieces) <= MOST_WORDS
 
 
-def test_a_heading_without_a_text_has_a_slide():
-    assert list(_steps("# Lab\n\n## One\n\ntext\n\n## Two", "")) == [
-        ("Lab", ""),
-        ("One", "text"),
-        ("Two", ""),
-    ]
+def test_an_exercise_shows_what_it_asks_for_and_long_code_says_how_much_is_missing():
+    text = 'class Box:\n    """Holds things."""\n    def put(self, thing: int) -> None: ...'
+    assert "<p>Holds things.</p>" in asked(text) and "put" in asked(text)
+    assert "lines more" in code("\n\n".join(["x = 1"] * 40))
+    assert "lines more" not in code("x = 1")

@@ -4,21 +4,30 @@ import ast
 import io
 import re
 from contextlib import redirect_stdout
-from html import escape
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from autograder.builder.slides.text import ROOM, lead, table_height
 from autograder.builder.source import Lab, SourceCell
 from autograder.imports import needed_modules
-from labkit.measuring.plots import CourseFigure, strip_html
+from labkit.measuring.plots import CourseFigure, png_bytes
 from labkit.measuring.records import recorded_results
-from labkit.measuring.tables import Tables
+from labkit.measuring.tables import Table, Tables
 
-LINES = 24  # of printed text on a slide
+CAPTION_WORDS = 16  # of the line below a figure
 MEASURES = re.compile(
     r"labkit\.(labs\.\w+\.experiments|measuring\.(profiles|provenance|timing))|time$"
 )
 ANSWERED = "labkit.labs.papers.questions"  # what it shows without a question are all answers
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Something that a cell shows, as HTML. kind: "figure", "table" or "player"; parts: moments."""
+
+    kind: str
+    parts: tuple[str, ...]
 
 
 class Stage:
@@ -49,10 +58,10 @@ class Stage:
         with redirect_stdout(io.StringIO()):
             exec(code, self._names)
 
-    def shown(self, cell: SourceCell) -> list[str] | None:
-        """HTML of what the cell prints and shows, in parts; None if it needs a measurement.
+    def shown(self, cell: SourceCell) -> list[Shown]:
+        """What the cell shows; nothing if it needs a measurement.
 
-        Output about records of the student's own machine is left out.
+        Output about records of the student's own machine is left out, and so is printed text.
         """
         tree = ast.parse(cell.text)
         used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
@@ -65,37 +74,44 @@ class Stage:
         modules |= {*needed_modules(f"{self._given}\n{cell.text}")} - {*needed_modules(self._given)}
         if ANSWERED in modules or any(map(MEASURES.match, modules)):
             self._names = without
-            return None
-        printed, values = io.StringIO(), []
+            return []
+        values: list[Any] = []
         if isinstance(tree.body[-1], ast.Expr):
             last = tree.body[-1]
             last.value = ast.Call(ast.Name("display", ast.Load()), [last.value], [])
         names = {**self._names, "display": lambda *found, **_: values.extend(found)}
         try:
-            with redirect_stdout(printed):
+            with redirect_stdout(io.StringIO()):
                 exec(compile(ast.fix_missing_locations(tree), cell.name, "exec"), names)
-        except (NameError, KeyError) as error:
+        except (NameError, KeyError):  # measured, or this machine's
             self._names = without
-            return None if isinstance(error, NameError) else []  # measured, or this machine's
+            return []
         self._names = names
-        lines = printed.getvalue().splitlines()
-        texts = ["\n".join(lines[i : i + LINES]) for i in range(0, len(lines), LINES)]
-        parts = [f"<pre>{escape(text)}</pre>" for text in texts]
-        return parts + [part for value in values for part in _parts(value)]
+        return [shown for value in values for shown in _shown(value)]
 
 
 def _module(value: Any) -> str:
     return getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
 
 
-def _parts(value: Any) -> list[str]:
-    """A figure, the moments of a player, or each of some tables."""
-    if moments := value.moments() if hasattr(value, "moments") else []:
-        return [strip_html([moment.for_screen() for moment in moments], sharpness=2)]
+def _shown(value: Any) -> list[Shown]:
+    """A figure, the moments of a player, or each of some tables that a slide has room for."""
+    moments = value.moments() if hasattr(value, "moments") else []
+    if moments:
+        kind = "player" if len(moments) > 1 else "figure"
+        return [Shown(kind, tuple(map(_figure, moments)))]
     if isinstance(value, CourseFigure):
-        value.for_screen()
-    if isinstance(value, CourseFigure) or hasattr(value, "children"):
-        return [value._repr_mimebundle_()[0].get("text/html", "")]
-    if isinstance(value, Tables):
-        return [table._repr_html_() for table in value]
-    return [value._repr_html_()] if hasattr(value, "_repr_html_") else []
+        return [Shown("figure", (_figure(value),))]
+    tables = value if isinstance(value, Tables) else [value] if isinstance(value, Table) else []
+    return [Shown("table", (each._repr_html_(),)) for each in tables if _fits(each)]
+
+
+def _figure(figure: CourseFigure) -> str:
+    figure.for_screen()
+    figure.caption = lead(figure.caption, CAPTION_WORDS)
+    return figure.html(png_bytes(figure))
+
+
+def _fits(table: Table) -> bool:
+    rows = [list(table.headings), *table.lines]
+    return not table.is_folded and table_height(rows) <= ROOM - 80  # for its title and its note

@@ -15,7 +15,12 @@ MOVING = {  # what the player of a lab shows
 READERS = {  # all other documents are for developers
     "students": ("docs/course.md", "docs/glossary.md", "docs/reading.md"),
     "TAs": ("README.md", "docs/submissions.md", "docs/marks.md", "docs/cluster.md"),
-    "lecturers": ("docs/lecturers.md", "docs/corrections.md", "docs/platforms.md"),
+    "lecturers": (
+        "docs/lecturers.md",
+        "docs/corrections.md",
+        "docs/platforms.md",
+        "docs/accessibility.md",
+    ),
 }
 PAGE = """\
 # {title}

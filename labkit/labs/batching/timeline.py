@@ -123,7 +123,11 @@ def _draw(
             axes.set_ylabel("")
         _draw_legend(figure, shown, runs.values(), pen, others)
         caption = "Each request has a lane. The bands below show what the servers did."
-        say(figure, _in_words(runs), caption=caption)
+        is_over = pen.until_s >= max(run.makespan_s for run in runs.values())
+        title = (
+            _in_words(runs) if is_over else f"{', '.join(runs)}: the first {_seconds(pen.until_s)}"
+        )
+        say(figure, title, caption=caption)
     return figure
 
 

@@ -1,4 +1,6 @@
-"""A run of the student's two loops to play with: sliders for the load and for both servers.
+"""A run of the student's two loops to play with, moment by moment.
+
+A notebook has sliders for the load and for both servers.
 
 It needs ipywidgets; without it there is the picture of one whole run. Viewers that know no widgets
 show that picture too.
@@ -102,10 +104,11 @@ def output_lengths(spread: float) -> list[int]:
 
 
 def draw(run: Run, now_s: float | None = None) -> CourseFigure:
-    """The timeline of a run, with its throughput in the title."""
+    """The timeline of a run; at its end, with its throughput in the title."""
     n_tokens = sum(len(event.ids) for event in run.events("prefill", "decode"))
-    model, seconds = MODEL.rpartition("/")[2], run.makespan_s
-    title = f"{model} on two {CARD}: {n_tokens / seconds:,.0f} tokens/s" if seconds else model
+    title, seconds = f"{MODEL.rpartition('/')[2]} on two {CARD}", run.makespan_s
+    if seconds and now_s is None:
+        title = f"{title}: {n_tokens / seconds:,.0f} tokens/s"
     return timeline.draw(run, f"stopped: {run.stopped}" if run.stopped else title, now_s=now_s)
 
 
