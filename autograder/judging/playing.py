@@ -52,7 +52,8 @@ class Playing:
         So none fails by another's side effects, and none by another's crash, for a fork that ended
         is replaced; yet a submission whose checks all pass costs one fork, not one for each. What
         is played again finds nothing that earlier checks left. Of the two times, the one that earns
-        more counts, and never the best of each check: code that guesses has one guess.
+        more counts, and never the best of each check. So code that guesses has one guess for an
+        exercise, or two if it counts the calls before: what an honest side effect looks like.
         """
         findings: list[Finding] = []
         alone: set[int] = set()
