@@ -18,7 +18,7 @@ from labkit.checks.why.asked import in_silence, passes, play_here
 from labkit.checks.why.changes import changes_of
 from labkit.checks.wrong import Wrong
 
-LIMIT_S = 2  # for all cases of a check, and once more for all changes
+LIMIT_S = 5  # for all cases of a check, and once more for all changes
 MOST_CALLS, MOST_NUMBERS, LONGEST = 6, 8, 40
 
 
