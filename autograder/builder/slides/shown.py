@@ -16,7 +16,7 @@ from labkit.measuring.tables import Tables
 
 LINES = 24  # of printed text on a slide
 MEASURES = re.compile(
-    r"labkit\.(labs\.\w+\.experiments|measuring\.(profiles|provenance|timing))|time$"
+    r"labkit\.(labs\.\w+\.(experiments|runs)|measuring\.(profiles|provenance|timing))|time$"
 )
 ANSWERED = "labkit.labs.papers.questions"  # what it shows without a question are all answers
 
