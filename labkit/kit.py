@@ -31,7 +31,7 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.models.configs": "ModelConfig",
         "labkit.models.facts": "data_path gpus match_gpu vram_readings",
         "labkit.models.prompts": "Prompt prompts",
-        "labkit.models.sampling": "Block CachedModel sample",
+        "labkit.models.sampling": "Block CachedModel keep_top sample",
         "labkit.models.shapes": "ModelShape",
         "labkit.models.sizes": "kv_bytes_per_token weight_bytes",
         "labkit.models.transformer": "LayerCache Pick Seen Transformer TransformerConfig "

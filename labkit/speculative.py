@@ -19,7 +19,7 @@ from labkit.models.arguments import (
     check_tree,
     cut_after,
 )
-from labkit.models.sampling import Block, CachedModel, sample
+from labkit.models.sampling import Block, CachedModel, keep_top, sample
 
 
 def distribution(
@@ -30,13 +30,10 @@ def distribution(
 ) -> Tensor:
     """Turn logits into the probabilities of the next token.
 
-    Apply temperature, then top-k, then top-p. The temperature divides the
-    logits. Temperature 0 gives probability 1 to the largest logit. Top-k
-    keeps the k most likely tokens. Top-p keeps the most likely tokens, and
-    as few as possible, so that their sum is at least top_p. After each of
-    the two, the kept probabilities are divided by their sum. If tokens are
-    equally likely, the one with the smaller index comes first. A logit of
-    -inf gives probability 0. `logits` is not changed.
+    The temperature divides the logits. Temperature 0 gives probability 1 to
+    the largest logit, the first of equal ones. `keep_top` then applies
+    top_k and top_p to the probabilities. A logit of -inf gives probability
+    0. `logits` is not changed.
 
     Shapes: (... V) to (... V), each row by itself. float64 stays float64;
     all other types become float32 before anything is computed.
@@ -52,17 +49,7 @@ def distribution(
     if temperature == 0:
         return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
     probs = torch.softmax((logits - largest) / temperature, dim=-1)
-    if top_k is None and top_p is None:
-        return probs
-    ranked, order = probs.sort(dim=-1, descending=True, stable=True)
-    if top_k is not None:
-        ranked[..., top_k:] = 0
-        ranked /= ranked.sum(-1, keepdim=True)
-    if top_p is not None and top_p < 1:
-        mass_before = ranked.cumsum(-1) - ranked
-        ranked[mass_before >= top_p] = 0
-        ranked /= ranked.sum(-1, keepdim=True)
-    return torch.zeros_like(probs).scatter(-1, order, ranked)
+    return keep_top(probs, top_k, top_p)
 
 
 def autoregressive(
@@ -262,25 +249,6 @@ def acceptance_rate(blocks: Sequence[Block]) -> float:
     return sum(block.n_accepted for block in blocks) / n_examined
 
 
-def expected_tokens(alpha: float, gamma: int) -> float:
-    """Return the average number of tokens that a block adds to the text.
-
-    Each drafted token is accepted with probability alpha, if all before it
-    were. The token that the target adds counts too. So the result is
-    1 + alpha + ... + alpha^gamma, which is
-    (1 - alpha^(gamma + 1)) / (1 - alpha), and gamma + 1 for alpha = 1.
-    gamma may be 0.
-
-    Raises: ValueError for alpha outside [0, 1] or gamma < 0.
-    Source: Leviathan et al., equation 1.
-    """
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
-    if gamma < 0:
-        raise ValueError(f"gamma must be at least 0, not {gamma}")
-    return float(sum(alpha**n_accepted for n_accepted in range(gamma + 1)))
-
-
 def speedup(
     alpha: float,
     gamma: int,
@@ -292,13 +260,21 @@ def speedup(
 
     This is the time per token of plain decoding divided by that of
     speculation. A plain step takes target_s seconds. A block takes gamma
-    steps of the draft, draft_s each, and one verification, verify_s.
+    steps of the draft, draft_s each, and one verification, verify_s. It adds
+    1 + alpha + ... + alpha^gamma tokens to the text, on average. Each drafted
+    token is accepted with probability alpha, if all before it were. The token
+    that the target adds counts too. gamma may be 0.
 
-    Raises: as `expected_tokens`.
-    Source: Leviathan et al., Theorem 3.8, where verify_s = target_s.
+    Raises: ValueError for alpha outside [0, 1] or gamma < 0.
+    Source: Leviathan et al., equation 1, and Theorem 3.8, where verify_s = target_s.
     """
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")
+    if gamma < 0:
+        raise ValueError(f"gamma must be at least 0, not {gamma}")
+    n_tokens = sum(alpha**n_accepted for n_accepted in range(gamma + 1))
     block_s = gamma * draft_s + verify_s
-    return expected_tokens(alpha, gamma) * target_s / block_s
+    return n_tokens * target_s / block_s
 
 
 def best_gamma(
@@ -315,7 +291,7 @@ def best_gamma(
     return 0. Of equal speedups, take the smallest gamma. Try every gamma: a
     better one may follow a worse one.
 
-    Raises: as `expected_tokens`.
+    Raises: as `speedup`.
     """
 
     def gain(gamma: int) -> float:

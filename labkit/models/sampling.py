@@ -1,4 +1,4 @@
-"""The tools of lab 6's samplers: models with a cache, records of blocks, and a draw."""
+"""The tools of lab 6's samplers: models with a cache, blocks, top-k and top-p, and a draw."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,6 +58,26 @@ class Block:
 def sample(probs: Tensor, rng: Generator | None = None) -> int:
     """One token from probabilities (V,)."""
     return int(torch.multinomial(probs, 1, generator=rng))
+
+
+def keep_top(probs: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
+    """Apply top-k, then top-p, to probabilities (... V); each row again sums to 1.
+
+    Top-k keeps the k most likely tokens. Top-p keeps the most likely tokens, and as few as
+    possible, so that their sum is at least top_p. Of equally likely tokens the first come first.
+    None keeps all. `probs` is not changed.
+    """
+    if top_k is None and top_p is None:
+        return probs
+    ranked, order = probs.sort(dim=-1, descending=True, stable=True)
+    if top_k is not None:
+        ranked[..., top_k:] = 0
+        ranked /= ranked.sum(-1, keepdim=True)
+    if top_p is not None and top_p < 1:
+        mass_before = ranked.cumsum(-1) - ranked
+        ranked[mass_before >= top_p] = 0
+        ranked /= ranked.sum(-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, order, ranked)
 
 
 def on_cpu(logits: Tensor) -> Tensor:

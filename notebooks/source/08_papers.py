@@ -168,7 +168,7 @@ language = "en"  # "en" or "zh"; English if you write nothing
 # **A reproduction.** The paper predicts speed-ups from α, γ and the time of a draft, and then
 # measures them (its Tables 2 and 4). You can do the same with `speedup` of lab 6, for times in steps
 # of the target. The next cell does it for one row: English to German, temperature 1, T5-base as the
-# draft. Paste your own `speedup` and `expected_tokens` into a cell above it, or use those of the kit.
+# draft. Paste your own `speedup` into a cell above it, or use that of the kit.
 # Then predict the row that question 13 names for you, and say how far off the prediction is.
 
 # %% given="lab_6"

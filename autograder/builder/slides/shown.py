@@ -17,7 +17,7 @@ from labkit.measuring.tables import Table, Tables
 
 CAPTION_WORDS = 16  # of the line below a figure
 MEASURES = re.compile(
-    r"labkit\.(labs\.\w+\.experiments|measuring\.(profiles|provenance|timing))|time$"
+    r"labkit\.(labs\.\w+\.(experiments|runs)|measuring\.(profiles|provenance|timing))|time$"
 )
 ANSWERED = "labkit.labs.papers.questions"  # what it shows without a question are all answers
 

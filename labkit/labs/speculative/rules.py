@@ -9,6 +9,9 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor
 
+from labkit.chance.paths import RandomSource
+from labkit.chance.source import scripted
+from labkit.checks.law import Law, exact_law
 from labkit.models.sampling import sample
 
 Draft = Callable[[Tensor, Generator | None], int]
@@ -109,3 +112,14 @@ def toy_probs(temperature: float) -> tuple[Tensor, Tensor]:
     rows = (TOY_LOGITS[model] for model in ("draft", "target"))
     draft, target = (torch.tensor(row, dtype=torch.float64) for row in rows)
     return torch.softmax(draft / temperature, -1), torch.softmax(target / temperature, -1)
+
+
+def rule_law(rule: str, temperature: float) -> Law:
+    """Every outcome (is_kept, token) of a rule for the toy models, with its probability."""
+    draft_probs, target_probs = toy_probs(temperature)
+
+    def play(source: RandomSource) -> tuple[bool, int]:
+        with scripted(source):
+            return one_token(rule, draft_probs, target_probs)
+
+    return exact_law(play)

@@ -12,15 +12,12 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-import torch
 from torch import Generator
 
 from labkit import zoo
-from labkit.engine.cached import EngineBatch, EngineModel
+from labkit.engine.cached import EngineModel
 from labkit.engine.decoder import Decoder
-from labkit.engine.sampling import warped
 from labkit.engine.weights import weights_of
-from labkit.labs.speculative.batched import speculative_batch
 from labkit.labs.speculative.records import ALONE, counts_of
 from labkit.measuring.device import rows_in_room
 from labkit.measuring.profiles import PAIRS, MachineProfile
@@ -161,7 +158,7 @@ class Player:
                 f"the sampler was asked for {n_new} tokens; it gave {len(new)}, in blocks of "
                 f"{n_counted} tokens together. Do its checks pass?"
             )
-        played.add(text.id, seconds, blocks, _feeds_s(models))
+        played.add(text.id, seconds, blocks, feeds_s_of(models))
 
 
 class SampledPair(Player):
@@ -195,32 +192,7 @@ def texts_of(pair: str, n_per_source: int | None = None) -> list[Text]:
     return [text for group in by_source.values() for text in group[:n_per_source]]
 
 
-def play_batch(
-    decoders: Sequence[Decoder],
-    batch: Text,
-    n_new: int,
-    way: Way,
-    played: Played,
-    *,
-    temperature: float,
-    rng: Generator,
-) -> None:
-    """Write n_new tokens after each prompt of a batch, as `SampledPair.play` does after one."""
-    blocks: list[Block] = []
-    fed: list[list[int]] = [list(prompt) for prompt in batch.tokens]
-    models = [EngineBatch(decoder) for decoder in decoders[: 2 if way.gamma else 1]]
-    start_s = time.perf_counter()
-    if way.gamma:
-        words = {"temperature": temperature, "rng": rng, "blocks": blocks}
-        speculative_batch(*models, fed, n_new, way.gamma, **words)
-    for _ in range(0 if way.gamma else n_new):
-        ends = torch.tensor([len(row) - 1 for row in fed])
-        last = models[0].feed(fed)[torch.arange(len(fed)), ends]
-        fed = torch.multinomial(warped(last, temperature).softmax(-1), 1, generator=rng).tolist()
-    played.add(batch.id, time.perf_counter() - start_s, blocks, _feeds_s(models))
-
-
-def _feeds_s(models: Sequence[Any]) -> dict[str, list[float]]:
+def feeds_s_of(models: Sequence[Any]) -> dict[str, list[float]]:
     """Of the target and the draft, if they count it: a draft that copies does not."""
     names = zip(("target", "draft"), models, strict=False)
     return {name: model.feeds_s for name, model in names if hasattr(model, "feeds_s")}

@@ -1,13 +1,16 @@
 """The tables of lab 6, from records alone: steps, gains, sources, regimes, machines."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from statistics import median
 
 from labkit.labs.speculative.records import (
+    ALONE,
     Gain,
     Speedup,
     best,
     copy_bandwidth,
+    decoding_s,
     floor_s,
     gains,
     settings_of,
@@ -82,6 +85,55 @@ def gains_table(
     )
 
 
+def planning_tables(speedup: Speedup, best_gamma: Callable[..., int]) -> Tables:
+    """Tokens per block by alpha and gamma; the best gamma and its speedup by the draft's cost."""
+    gammas, costs = (1, 2, 3, 5, 7, 10), (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.78)
+    tokens, plans = [], []
+    for alpha in (0.5, 0.6, 0.7, 0.8, 0.9):
+        blocks = (speedup(alpha, gamma, 0.0, 1.0, 1.0) for gamma in gammas)  # drafts are free
+        tokens.append([alpha, *(f"{n_tokens:.2f}" for n_tokens in blocks)])
+        cells = []
+        for cost in costs:
+            gamma = best_gamma(alpha, cost, 1.0, lambda _: 1.0)
+            gained = speedup(alpha, gamma, cost, 1.0, 1.0)
+            cells.append(f"{gamma} / {gained:.2f}" if gamma else "none")
+        plans.append([alpha, *cells])
+    title = "best γ / speedup, by draft step / target step; a verification is as fast as a step"
+    return Tables(
+        [
+            Table(["α", *(f"γ = {gamma}" for gamma in gammas)], tokens, "tokens per block"),
+            Table(["α", *map(str, costs)], plans, title),
+        ]
+    )
+
+
+@or_sentence
+def rounds_table(record: Record) -> Table:
+    """Rounds of the experiment eager_speculation: how many lose, and the median of their ratios."""
+    alone = [row for row in record.of("eager_speculation") if row.setting == ALONE]
+    rows = []
+    for gain in gains(record, None, "eager_speculation"):
+        n_rounds = len(gain.row.samples_s)
+        ratios = [decoding_s(alone[0], i) / decoding_s(gain.row, i) for i in range(n_rounds)]
+        slower = f"{sum(ratio < 1 for ratio in ratios)} of {len(ratios)}"
+        rows.append([gain.row.model, gain.gamma, slower, f"{median(ratios):.2f}"])
+    headings = ["pair", "γ", "slower rounds", "median speedup"]
+    return Table(headings, rows, f"eager steps: {record.provenance}")
+
+
+@or_sentence
+def sources_table(
+    record: Record, speedup: Speedup | None = None, gammas: Sequence[int] = (3, 7)
+) -> Table:
+    """alpha and speedup of the pair tiny by source of the prompts; brackets: 95 % of alpha."""
+    rows = [
+        [gain.row.setting, _bracket(gain.alpha), f"{gain.speedup[0]:.2f}"]
+        for gain in gains(record, speedup, "by_source")
+        if gain.row.model == "tiny" and gain.gamma in gammas
+    ]
+    return Table(["setting", "α", "speedup"], rows, str(record.provenance))
+
+
 @or_sentence
 def drafts_table(record: Record, speedup: Speedup | None = None) -> Table:
     """Each draft of the experiment `drafts`: alpha, also by source, its cost, measured speedup.
@@ -101,22 +153,6 @@ def drafts_table(record: Record, speedup: Speedup | None = None) -> Table:
         rows.append([draft, alpha, *alphas, f"{ratio:.2f}", speed])
     headings = ["draft", "alpha", *sources, "call / step", "speedup"]
     return Table(headings, rows, f"Three drafts of one target: {record.provenance}")
-
-
-@or_sentence
-def regimes_table(record: Record, speedup: Speedup | None = None) -> Table:
-    """The best gamma of each regime, its speedup, and the largest gamma that still gains."""
-    groups: dict[str, list[Gain]] = {}
-    for gain in gains(record, speedup, "regimes"):
-        groups.setdefault(", ".join(words_of(gain.row)[1:]), []).append(gain)
-    lines = []
-    for regime, group in groups.items():
-        top = best(group)
-        winning = [gain.gamma for gain in group if gain.speedup[0] > 1]
-        line = [regime, top.gamma, f"{top.speedup[0]:.2f}", f"{top.alpha[0]:.2f}"]
-        lines.append([*line, f"{max(winning)}" if winning else "none"])
-    headings = ["regime", "best gamma", "speedup", "alpha", "gains up to gamma"]
-    return Table(headings, lines, str(record.provenance))
 
 
 def hardware_table(records: Mapping[str, Record], speedup: Speedup | None = None) -> Table:

@@ -13,7 +13,6 @@ from labkit.bridge.local import local_student
     [
         (cache_benchmark.generation_passes, "part(3, 10**9, True)"),
         (cache_benchmark.generation_passes, "part(3, use_cache=True, n_new=torch.tensor(10**9))"),
-        (speculative.expected_tokens, "part(0.5, gamma=10**9)"),
         (speculative.speedup, "part(0.5, 10**9, [0], 1.0, 1.0)"),
         (speculative.residual, "part(torch.zeros(10**5, 1), torch.zeros(1, 10**5))"),
         (flash_attention.standard_traffic, "part([0], 10**10)"),

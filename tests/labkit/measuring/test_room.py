@@ -13,7 +13,8 @@ from labkit.labs.cache_benchmark import experiments as cache
 from labkit.labs.flash_attention import decode
 from labkit.labs.flash_attention import experiments as flash
 from labkit.labs.flash_attention.records import BACK_ENDS, Point
-from labkit.labs.speculative import experiments as speculative
+from labkit.labs.speculative import experiments as recorded
+from labkit.labs.speculative import runs as speculative
 from labkit.labs.speculative import scripted
 from labkit.labs.throughput import experiments as throughput
 from labkit.measuring import hardware
@@ -84,7 +85,7 @@ EXPERIMENTS = {
     "6 captured pair": captured_pair,
     "6 regimes": partial(
         fill,
-        rows=speculative.regimes,
+        rows=recorded.regimes,
         pair="one layer",
         gammas=(2,),
         lengths=(4,),
@@ -92,7 +93,7 @@ EXPERIMENTS = {
         n_samples=1,
     ),
     "6 batch_sweep": partial(
-        fill, rows=speculative.batch_sweep, pair="one layer", sizes=(1, 2), **BRIEF
+        fill, rows=recorded.batch_sweep, pair="one layer", sizes=(1, 2), **BRIEF
     ),
     "7 sdpa": partial(fill, rows=flash.sdpa, sizes=flash.Sizes((16, 32), 1, (16,), 1)),
     "7 decode_split": partial(

@@ -16,17 +16,10 @@ from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
 from labkit.labs.speculative import sampled as speculative_sampled
 from labkit.labs.speculative import scripted as speculative_scripted
-from labkit.labs.speculative.experiments import (
-    EXPERIMENTS,
-    FED,
-    batch_sweep,
-    block_parts,
-    decode_steps,
-    regimes,
-    speculation,
-)
+from labkit.labs.speculative.experiments import EXPERIMENTS, batch_sweep, block_parts, regimes
 from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import OWN, gains, ratios_of
+from labkit.labs.speculative.runs import FED, decode_steps, speculation
 from labkit.labs.speculative.sampled import Samplers
 from labkit.labs.speculative.scripted import PUBLISHED, kept_in_blocks, scripted
 from labkit.measuring.bench import Bench

@@ -15,7 +15,6 @@ from benchmarks import engine as bench
 from labkit.labs.speculative import figures as speculative_figures
 from labkit.labs.speculative import sweep_figures
 from labkit.labs.speculative import tables as speculative_tables
-from labkit.labs.speculative.experiments import FED
 from labkit.labs.speculative.records import (
     OWN,
     best,
@@ -26,6 +25,7 @@ from labkit.labs.speculative.records import (
     settings_of,
     step_s,
 )
+from labkit.labs.speculative.runs import FED
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
 from labkit.measuring.records import OUT_OF_MEMORY, Record, Row, recorded_results
@@ -188,8 +188,9 @@ def test_tables_have_a_line_for_each_point(record):
     assert (predicted.headings[3:], predicted.lines[1][-1]) == (
         ["by own", "by eager", "measured"], "2.00",
     )  # fmt: skip
-    regimes = speculative_tables.regimes_table(record)
-    assert regimes.lines[0] == ["simple, 64 new, model", "4", "2.00", "0.80", "4"]
+    assert speculative_tables.sources_table(record, gammas=(4,)).lines == [
+        [f"gamma 4, {source}", "0.80 [0.70, 0.90]", "2.00"] for source in ("graph", "choice")
+    ]
 
 
 def test_the_same_settings_stand_side_by_side_for_two_machines():

@@ -65,7 +65,6 @@ def test_the_first_case_tells_each_mistake_of_a_block_from_the_others(slip):
         ("verify_tree", "siblings of an accepted node are tried, too", "A sibling of", "uniform"),
         ("verify_tree", "the bonus from the last row", "the target's last row", "the parent"),
         ("acceptance_rate", "whole blocks left out", "accepted whole count", "no token is rej"),
-        ("published_alpha", "one for all", "also your alpha for another", "no end"),
         ("verify_batch", "a full acceptance draws from a residual too", "", "row 0 was subtracted"),
         ("distribution", "temperature last", "temperature comes last", "top-k has cut"),
     ],

@@ -27,10 +27,8 @@ def gain_cases(rng: random.Random) -> dict[str, list]:
         "best_gamma": [*_searches(rng), *_ties(rng)],
         "notation": [AnswerCase("notation", RIGHT_NOTATION)],
         "acceptance_rules": [AnswerCase("acceptance_rules", right_rules())],
-        "published_alpha": [AnswerCase("published_alpha")],
-        "will_it_win": [AnswerCase("will_it_win", lab)],
         "batches": [AnswerCase("batches", lab)],
-        **{name: [AnswerCase(name, "record")] for name in ("sources", "two_gpus")},
+        "compared": [AnswerCase("compared", "record")],
     }
 
 

@@ -13,7 +13,6 @@ def hidden_calls(rng: random.Random) -> dict[str, Calls]:
     """The calls of one run, by function and claim."""
     return {
         "acceptance_rate": _blocks(rng),
-        "expected_tokens": _tokens(rng),
         "speedup": _speedups(rng),
     }
 
@@ -49,27 +48,6 @@ def _blocks(rng: random.Random) -> Calls:
     return {
         name: [call(blocks(rng.sample(each, len(each)))) for each in lists]
         for name, lists in counts.items()
-    }
-
-
-def _tokens(rng: random.Random) -> Calls:
-    def alpha() -> float:
-        return rng.randrange(20, 95) / 100
-
-    gamma = rng.randint(2, 12)
-    edges = [(1.0, rng.randint(2, 12)), (1, 1), (0.0, rng.randint(1, 9)), (0, 1), (alpha(), 0)]
-    return {
-        "each_token_counts_by_its_chance_to_stay": [
-            *(call(alpha(), rng.randint(2, 8)) for _ in range(3)),
-            call(rng.randrange(85, 95) / 100, rng.randint(9, 12)),
-            call(alpha(), 1),
-            call(0.999, rng.randint(5, 12)),
-        ],
-        "the_ends_are_not_forgotten": [call(*each) for each in (*edges, (1.0, 0), (0.0, 0))],
-        "what_is_no_probability_is_refused": [
-            *(call(outside, gamma) for outside in NO_CHANCE),
-            call(alpha(), -1),
-        ],
     }
 
 

@@ -65,7 +65,6 @@ def _distributions(rng: random.Random) -> list[DistributionCase]:
     k = rng.randint(3, 4)
     left = _tuples(distribution(torch.tensor(two).double(), top_k=k))
     sharp = _tuples(distribution(torch.tensor(one).double(), cold))
-    ties = [rng.choice((0.0, 1.0, 2.0)) for _ in range(60)]
     low = rng.uniform(-1, 0)
     return [
         case("temperature", one, temperature=cold),
@@ -75,20 +74,11 @@ def _distributions(rng: random.Random) -> list[DistributionCase]:
         case("large", tuple(200 * value for value in two), temperature=0.25),
         case("greedy", one, temperature=0.0),
         case("greedy", two, temperature=0.0, top_k=2, top_p=0.5),
-        *(case("top_k", one, top_k=n) for n in (1, k, 7, 50)),
-        case(
-            "top_p", one, top_p=top_p(_tuples(distribution(torch.tensor(one))), rng.randint(3, 5))
-        ),
-        case("top_p", one, top_p=0.02),
-        case("top_p", one, top_p=1.0),
-        case("order", two, top_k=k, top_p=top_p(left, k - 1, 0.1, 0.2)),
-        case("order", one, temperature=cold, top_p=top_p(sharp, 2)),
-        case("order", two, temperature=hot, top_k=k),
-        case("order", one, temperature=hot, top_k=k, top_p=0.8),
-        case("reached", (low,) * 4, top_p=0.25 * rng.randint(1, 3)),
-        case("reached", (low,) * 2, top_p=0.5, dtype=torch.float64),
-        case("ties", tuple(ties), top_k=rng.randint(3, 5)),
-        case("ties", (low, *[low + 1] * 5, low), top_p=top_p((0.17,) * 5, 3)),
+        *(case("cut", one, top_k=n) for n in (1, k, 50)),
+        case("cut", one, top_p=top_p(_tuples(distribution(torch.tensor(one))), rng.randint(3, 5))),
+        case("cut", two, top_k=k, top_p=top_p(left, k - 1, 0.1, 0.2)),
+        case("cut", one, temperature=cold, top_p=top_p(sharp, 2)),
+        case("cut", two, temperature=hot, top_k=k),
         case("ties", (low, *[low + 1] * 3), temperature=0.0),
         case("rows", tuple(logits() for _ in range(2)), temperature=hot),
         case("rows", tuple(logits() for _ in range(3)), temperature=0.0),

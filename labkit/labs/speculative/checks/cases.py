@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from math import exp
 from typing import Any
 
-from torch import Tensor
-
 from labkit.checks.compare import joined
 from labkit.checks.law import Law, Outcome, text_law
 from labkit.labs.speculative.checks.models import Decided, Mind
@@ -125,15 +123,6 @@ def n_alike(one: Sequence[int], other: Sequence[int]) -> int:
 NO_EOS = "The end-of-text token is left out. Return it, too."
 
 # What known mistakes give, by what is said of them. It is said only of what gives the same.
-
-ORDER_SLIPS: Mapping[str, Callable[[Callable[..., Tensor]], Tensor]] = {
-    "After top-k, divide what is left by its sum. Apply top-p to the result.": (
-        lambda in_order: in_order("temperature", "top_p", "top_k")
-    ),
-    "The temperature comes last here. Divide the logits by it first.": (
-        lambda in_order: in_order("top_k", "top_p", "temperature")
-    ),
-}
 
 
 def _softmax(row: Row) -> list[float]:

@@ -14,7 +14,7 @@ from labkit.checks.compare import expect_equal, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusal
 from labkit.checks.tensors import expect_tensor, expect_unchanged, slip_in_tensors, tensor_in
-from labkit.labs.speculative.checks.cases import ORDER_SLIPS
+from labkit.models.sampling import keep_top
 
 Rows = tuple  # numbers, or tuples of them, of one shape
 
@@ -23,8 +23,7 @@ Rows = tuple  # numbers, or tuples of them, of one shape
 class DistributionCase:
     """Logits, settings, and the probabilities that they give.
 
-    kind: what the case is about; "refused" for logits without any probabilities, "reached" for
-    equal ones of which some sum up to exactly top_p. expected: not
+    kind: what the case is about; "refused" for logits without any probabilities. expected: not
     needed where the student's own answers to other questions are compared with.
     """
 
@@ -75,12 +74,13 @@ class DistributionCase:
         got = self.ask(student)
         expected = torch.tensor(self.expected, dtype=torch.float64)
         if slips:
-            why = self.cause(student, expected)
+            why = self.cause(student)
         expect_tensor(got, expected, "the probabilities", why=why, tolerance=tolerance)
         return got
 
-    def cause(self, student: Student, expected: Tensor) -> str:
+    def cause(self, student: Student) -> str:
         """The sentences of the slips that give what the student gives, here and in open cases."""
+        expected = torch.tensor(self.expected, dtype=torch.float64)
         if torch.allclose(self.ask(student).double(), expected, atol=1e-6):
             return ""
         cases = [self, *(each for each in OPEN_CASES["distribution"] if each.kind == self.kind)]
@@ -95,32 +95,30 @@ class DistributionCase:
         """What `exp` gives for the logits as they are."""
         return (self.tensor().float() / self.temperature).exp()
 
-    def cut(
-        self, *, over: float | None = None, scaled: bool = True, reached: bool = True
-    ) -> Tensor:
-        """The probabilities at another temperature, not scaled, or without the last of top-p."""
+    def cut(self, *names: str, over: float | None = None) -> Tensor:
+        """The probabilities at another temperature, cut by these settings only, in this order."""
         probs = (self.tensor().double() / (self.temperature if over is None else over)).softmax(-1)
-        ordered, order = probs.sort(dim=-1, descending=True, stable=True)
-        if self.top_k is not None:
-            ordered[..., self.top_k :] = 0
-        if self.top_p is not None:
-            before = ordered.cumsum(-1) - ordered * reached
-            ordered[before >= self.top_p] = 0
-        kept = torch.zeros_like(probs).scatter(-1, order, ordered)
-        return kept / kept.sum(-1, keepdim=True) if scaled else kept
+        for name in names:
+            probs = keep_top(probs, **{name: getattr(self, name)})
+        return probs
 
 
 SLIPS = {  # what known mistakes give, by what is said of them
-    "Divide the logits by the temperature before the softmax.": lambda case: case.cut(over=1),
+    "Divide the logits by the temperature before the softmax.": (
+        lambda case: case.cut("top_k", "top_p", over=1)
+    ),
     "The logits are multiplied by the temperature. Divide them by it.": (
-        lambda case: case.cut(over=1 / case.temperature)
+        lambda case: case.cut("top_k", "top_p", over=1 / case.temperature)
     ),
     "The temperature divides the logits, not the probabilities.": (
         lambda case: case.cut(over=1) / case.temperature
     ),
-    "Divide the kept probabilities by their sum.": lambda case: case.cut(scaled=False),
-    "The token with which the sum reaches top_p is kept, too.": (
-        lambda case: case.cut(reached=False)
+    "Apply top_k and top_p, too: `keep_top(probs, top_k, top_p)`.": lambda case: case.cut(),
+    "Pass top_k on, too.": lambda case: case.cut("top_p"),
+    "Pass top_p on, too.": lambda case: case.cut("top_k"),
+    "Apply top-k first, and top-p to its result.": lambda case: case.cut("top_p", "top_k"),
+    "The temperature comes last here. Divide the logits by it first.": (
+        lambda case: (case.cut("top_k", "top_p", over=1).log() / case.temperature).softmax(-1)
     ),
     "`exp` gives infinity here. Use `torch.softmax`, or subtract the largest logit first.": (
         lambda case: case.powers() / case.powers().sum(-1, keepdim=True)
@@ -143,52 +141,25 @@ def temperature_zero_is_certain(student: Student, case: DistributionCase) -> Non
     case.expect(student, "One token has probability 1, all others have 0.")
 
 
-@_probs("top_k", hint="Set all others to 0, then divide by the sum.")
-def top_k_keeps_the_most_likely(student: Student, case: DistributionCase) -> None:
-    """Top-k keeps the k most likely tokens, the others get 0, and the sum is 1."""
-    case.expect(student, slips=True)
-
-
-@_probs("top_p", "reached", hint="Keep the token with which the sum reaches top_p, too.")
-def top_p_keeps_the_fewest_that_reach_it(student: Student, case: DistributionCase) -> None:
-    """Top-p keeps the fewest most likely tokens with a sum of at least top_p; new sum 1."""
-    if case.kind == "top_p":
-        case.expect(student, slips=True)
-        return
-    n_kept, n_right = int((case.ask(student) > 1e-6).sum()), sum(map(bool, case.expected))
-    why = "Their sum is exactly top_p: keep no further token." * (n_kept > n_right)
-    expect_equal(n_kept, n_right, "the number of tokens that top_p keeps", why=why)
-
-
-@_probs("order", hint="Apply top-k to the result of the temperature, and top-p to that of top-k.")
-def temperature_then_top_k_then_top_p(student: Student, case: DistributionCase) -> None:
-    """The settings are applied in this order: temperature, top-k, top-p."""
-
-    def in_order(*names: str) -> Tensor:
-        step, logits = DistributionCase("step", case.logits), case.tensor()
-        for name in names:
-            probs = step.ask(student, logits, **{name: getattr(case, name)}).double()
-            logits = probs.clamp(min=1e-30).log()
-        return probs
-
-    got, right = case.ask(student), in_order("temperature", "top_k", "top_p")
-    if not torch.allclose(got.double(), right, atol=1e-6):
-        why = slip_in_tensors(got, ORDER_SLIPS, in_order, within=1e-5)
-        expect_tensor(got, right, "the probabilities", why=why)
-
-
 @_probs(
-    "ties",
-    weight=0.5,
-    hint="Use `sort(dim=-1, descending=True, stable=True)`; `topk` promises no order.",
+    "cut",
+    weight=2,
+    hint="Return `keep_top(probs, top_k, top_p)`, of the probabilities after the temperature.",
 )
-def of_equal_tokens_the_first_are_kept(student: Student, case: DistributionCase) -> None:
-    """Of equally likely tokens, those with the smaller index are kept."""
-    kept = (case.ask(student) > 1e-6).nonzero().flatten().tolist()
+def top_k_and_top_p_follow_the_temperature(student: Student, case: DistributionCase) -> None:
+    """Top-k, then top-p, cut what the temperature gives, and what is kept sums to 1."""
+    whole = case.ask(student, top_k=None, top_p=None)  # another check asks whether that is right
+    expected = keep_top(whole.double(), case.top_k, case.top_p)
+    expect_tensor(case.ask(student), expected, "the probabilities", why=case.cause(student))
+
+
+@_probs("ties", weight=0.5, hint="`argmax` gives the first of the largest logits.")
+def of_equal_logits_the_first_is_certain(student: Student, case: DistributionCase) -> None:
+    """At temperature 0, the first of several largest logits has probability 1."""
+    kept = case.ask(student).nonzero().flatten().tolist()
     wanted = [token for token, share in enumerate(case.expected) if share > 0]
-    logits = [sorted(case.logits[token] for token in tokens) for tokens in (kept, wanted)]
-    why = "Of equal logits, take those with the smaller index." * (logits[0] == logits[1])
-    expect_equal(kept, wanted, "the tokens that are kept", why=why)
+    why = "Of equal logits, take the one with the smallest index."
+    expect_equal(kept, wanted, "the tokens above 0", why=why)
 
 
 @_probs("rows", hint="Sort and sum over the last dimension, `dim=-1`.")
@@ -231,8 +202,7 @@ def half_precision_is_computed_in_single(student: Student, case: DistributionCas
 @_probs(
     "temperature",
     "greedy",
-    "top_p",
-    "order",
+    "cut",
     hint="Avoid `x /= t`, `x[...] = 0` and methods that end in `_`: they change x.",
 )
 def the_logits_stay_as_they_are(student: Student, case: DistributionCase) -> None:
@@ -285,15 +255,11 @@ OPEN_CASES = {
         DistributionCase("temperature", logs(16, 1, 4), shares(4, 1, 2), temperature=2.0),
         DistributionCase("large", (800.0, 900.0, 899.0), (0, *shares(math.e, 1))),
         DistributionCase("greedy", logs(3, 5, 1), (0, 1, 0), temperature=0.0),
-        DistributionCase("top_k", logs(1, 4, 3, 2), (0, *shares(4, 3), 0), top_k=2),
-        DistributionCase("top_k", logs(1, 4, 3), shares(1, 4, 3), top_k=10),
-        DistributionCase("top_p", logs(2, 5, 3), (0, *shares(5, 3)), top_p=0.7),
-        DistributionCase("top_p", logs(1, 2, 7), (0, 0, 1), top_p=0.6),
-        DistributionCase("reached", (0.0,) * 4, (0.5, 0.5, 0, 0), top_p=0.5),
-        DistributionCase("order", logs(4, 3, 2, 1), top_k=3, top_p=0.75),
-        DistributionCase("order", logs(3, 4, 2, 1), temperature=0.5, top_p=0.5),
-        DistributionCase("ties", logs(1, 2, 2, 2, 1), (0, 0.5, 0.5, 0, 0), top_k=2),
-        DistributionCase("ties", logs(1, 2, 2, 2, 1), (0, 0.5, 0.5, 0, 0), top_p=0.4),
+        DistributionCase("cut", logs(1, 4, 3, 2), (0, *shares(4, 3), 0), top_k=2),
+        DistributionCase("cut", logs(2, 5, 3), (0, *shares(5, 3)), top_p=0.7),
+        DistributionCase("cut", logs(4, 3, 2, 1), shares(4, 3, 0, 0), top_k=3, top_p=0.75),
+        DistributionCase("cut", logs(3, 4, 2), (0, 1, 0), temperature=0.5, top_p=0.5),
+        DistributionCase("cut", logs(1, 3, 2), shares(0, 9, 4), temperature=0.5, top_k=2),
         DistributionCase("ties", logs(1, 2, 2), (0, 1, 0), temperature=0.0),
         DistributionCase("rows", (logs(1, 3, 2), logs(9, 1, 5))),
         DistributionCase("rows", (logs(1, 3, 2), logs(9, 1, 5)), temperature=0.0),

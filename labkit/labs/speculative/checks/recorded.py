@@ -29,8 +29,7 @@ NEAR = 0.01
 BATCHED = ("first_without_gain", "keeps_all", "keeps_512")
 N_TEXTS, N_CACHED = 32, 16_384
 
-_sources = partial(check, "sources")
-_two_gpus = partial(check, "two_gpus")
+_compared = partial(check, "compared")
 _batches = partial(check, "batches")
 
 
@@ -46,7 +45,7 @@ def _no_speedup(*_: float) -> float:
     return 1.0
 
 
-@_sources(hint="Look in the column α, at γ = 3.")
+@_compared(hint="Look in the column α, at γ = 3.")
 def the_sources_of_the_highest_and_the_lowest_alpha(student: Student, case: AnswerCase) -> None:
     """At γ = 3, the sources with the highest and the lowest α are named."""
     answer = fields_of(student, case, ("highest", "lowest"))
@@ -65,7 +64,7 @@ def the_sources_of_the_highest_and_the_lowest_alpha(student: Student, case: Answ
             raise Wrong(f"{key}, {name}: that is not what the table says", why=why, cause=key)
 
 
-@_sources(hint="Two intervals overlap if each begins before the other ends.")
+@_compared(hint="Two intervals overlap if each begins before the other ends.")
 def the_two_sources_that_cannot_be_told_apart(student: Student, case: AnswerCase) -> None:
     """At γ = 3, the two sources whose intervals of α overlap are named."""
     named = fields_of(student, case, ("overlap",))["overlap"]
@@ -81,7 +80,7 @@ def the_two_sources_that_cannot_be_told_apart(student: Student, case: AnswerCase
         raise Wrong("overlap: the intervals of these two do not overlap", cause="overlap")
 
 
-@_sources(hint="It is a number of the second γ in the table.")
+@_compared(hint="It is a number of the second γ in the table.")
 def what_a_long_block_gains_for_the_worst_source(student: Student, case: AnswerCase) -> None:
     """The speedup of the source with the lowest α, at γ = 7."""
     got = finite_number_in(fields_of(student, case, ("lowest_at_7",))["lowest_at_7"], "lowest_at_7")
@@ -98,7 +97,7 @@ def what_a_long_block_gains_for_the_worst_source(student: Student, case: AnswerC
     expect_close(case, got, right, "lowest_at_7", source, relative=NEAR, slips=slips)
 
 
-@_two_gpus(hint="Divide the numbers of the data sheets, the H200's by the L4's.")
+@_compared(hint="Divide the numbers of the data sheets, the H200's by the L4's.")
 def the_factors_of_two_data_sheets(student: Student, case: AnswerCase) -> None:
     """Memory bandwidth and bf16 FLOP/s of the H200 are so many times those of the L4."""
     fields = {
@@ -119,7 +118,7 @@ def _ratio(field: str) -> float:
     return fast / slow
 
 
-@_two_gpus(hint="Compare a verification of 8 tokens with a step of one, on these cards.")
+@_compared(hint="Compare a verification of 8 tokens with a step of one, on these cards.")
 def what_decides_about_a_verification(student: Student, case: AnswerCase) -> None:
     """A verification of 8 tokens waits for the memory or for the arithmetic."""
     got = fields_of(student, case, ("verification_waits_for",))["verification_waits_for"]
@@ -131,7 +130,7 @@ def what_decides_about_a_verification(student: Student, case: AnswerCase) -> Non
         raise Wrong("verification_waits_for: the times say otherwise", why=why, cause="waits for")
 
 
-@_two_gpus(hint="Compare the brackets of the two cards in the table of the same settings.")
+@_compared(hint="Compare the brackets of the two cards in the table of the same settings.")
 def which_card_gained_more(student: Student, case: AnswerCase) -> None:
     """The card that gained more in the records, and whether the difference may be chance."""
     answer = fields_of(student, case, ("gained_more", "may_be_chance"))
@@ -211,4 +210,4 @@ def what_a_draft_with_a_short_cache_gains(student: Student, case: AnswerCase) ->
     _expect_gain(student, case, "keeps_512")
 
 
-OPEN_CASES = {name: [AnswerCase(name)] for name in ("sources", "two_gpus", "batches")}
+OPEN_CASES = {name: [AnswerCase(name)] for name in ("compared", "batches")}

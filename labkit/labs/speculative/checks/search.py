@@ -63,7 +63,7 @@ class BestCase:
         expect_number(number, self.best, "the best gamma", why=fitting or why)
 
 
-_best = partial(check, "best_gamma", gate=True, parts=("speedup", "expected_tokens"))
+_best = partial(check, "best_gamma", gate=True, parts=("speedup",))
 
 
 def offered(verify_s: Callable[[int], float]) -> Offer:
@@ -136,7 +136,7 @@ def the_smallest_of_equals_is_taken(student: Student, case: BestCase) -> None:
 @_best(
     "inside",
     weight=0.5,
-    hint="Call `speedup` or `expected_tokens`: it raises the ValueError.",
+    hint="Call `speedup`: it raises the ValueError.",
     gate=False,
 )
 def no_best_gamma_without_a_probability(student: Student, case: BestCase) -> None:

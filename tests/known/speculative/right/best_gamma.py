@@ -19,6 +19,6 @@ def best_gamma(alpha, draft_s, target_s, verify_s, max_gamma=64):
     def token_s(gamma):
         if gamma == 0:
             return target_s
-        return (gamma * draft_s + verify_s(gamma)) / expected_tokens(alpha, gamma)
+        return target_s / speedup(alpha, gamma, draft_s, target_s, verify_s(gamma))
 
     return sorted(range(max_gamma + 1), key=lambda gamma: (token_s(gamma), gamma))[0]

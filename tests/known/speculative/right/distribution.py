@@ -100,3 +100,13 @@ def distribution(logits, temperature=1.0, top_k=None, top_p=None):
         scores[torch.zeros_like(outside).scatter(-1, order, outside)] = -torch.inf
         scores = scores.log_softmax(dim=-1)
     return scores.exp()
+
+# %% the package's cut, by the largest logit's own scale
+def distribution(logits, temperature=1.0, top_k=None, top_p=None):
+    check_sampling(temperature, top_k, top_p)
+    x = logits if logits.dtype == torch.float64 else logits.float()
+    if not torch.isfinite(x.amax(-1)).all():
+        raise ValueError("no finite largest logit")
+    if temperature == 0:
+        return torch.nn.functional.one_hot(x.argmax(-1), x.shape[-1]).to(x.dtype)
+    return keep_top(top_k=top_k, top_p=top_p, probs=(x / temperature).softmax(-1))

@@ -10,23 +10,20 @@
 probs = (logits / temperature).exp()
 probs = probs / probs.sum(-1, keepdim=True)
 
-# fails temperature_zero_is_certain of_equal_tokens_the_first_are_kept
+# fails temperature_zero_is_certain of_equal_logits_the_first_is_certain
 
 # %% temperature 0 is taken for 1
 # - return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
 temperature = 1
 
-# fails of_equal_tokens_the_first_are_kept
+# fails of_equal_logits_the_first_is_certain
 
 # %% temperature 0 is a very small one
 # - if temperature == 0:
 # -     return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
 temperature = max(temperature, 1e-4)
 
-# %% all that are as likely as the last one kept
-# = ranked[..., top_k:] => ranked[ranked < ranked[..., [min(top_k, ranked.shape[-1]) - 1]]]
-
-# fails temperature_zero_is_certain of_equal_tokens_the_first_are_kept
+# fails temperature_zero_is_certain of_equal_logits_the_first_is_certain
 #   a_forbidden_token_has_probability_zero
 
 # %% the smallest at temperature 0
@@ -39,59 +36,35 @@ temperature = max(temperature, 1e-4)
 top = logits.softmax(-1).amax(-1, keepdim=True)
 return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), top)
 
-# fails top_k_keeps_the_most_likely temperature_then_top_k_then_top_p
+# fails top_k_and_top_p_follow_the_temperature
 
-# %% top-k without making up for what is cut
-# - ranked[..., top_k:] = 0
-# - ranked /= ranked.sum(-1, keepdim=True)
-ranked[..., top_k:] = 0
+# %% neither top-k nor top-p
+# = keep_top(probs, top_k, top_p) => probs
 
-# fails top_k_keeps_the_most_likely of_equal_tokens_the_first_are_kept
+# %% no top-p
+# = keep_top(probs, top_k, top_p) => keep_top(probs, top_k)
+
+# %% no top-k
+# = keep_top(probs, top_k, top_p) => keep_top(probs, None, top_p)
+
+# %% top-p before top-k
+# = keep_top(probs, top_k, top_p) => keep_top(keep_top(probs, None, top_p), top_k)
 
 # %% one token too many
-# = ranked[..., top_k:] => ranked[..., top_k + 1 :]
-
-# fails top_k_keeps_the_most_likely
-
-# %% top_k fails where there are fewer tokens
-# - ranked[..., top_k:] = 0
-# - ranked /= ranked.sum(-1, keepdim=True)
-ranked[..., top_k:] = 0
-ranked /= ranked.sum(-1, keepdim=True)
-if top_k > probs.shape[-1]:
-    raise ValueError("too many")
-
-# fails top_p_keeps_the_fewest_that_reach_it of_equal_tokens_the_first_are_kept
-
-# %% the token that reaches top_p is cut
-# = mass_before >= top_p => mass_before + ranked >= top_p
-
-# %% top_p as the least probability
-# = mass_before >= top_p => ranked < top_p * ranked.amax(-1, keepdim=True)
-
-# fails top_p_keeps_the_fewest_that_reach_it
-
-# %% top-p without making up for what is cut
-# - ranked[mass_before >= top_p] = 0
-# - ranked /= ranked.sum(-1, keepdim=True)
-ranked[mass_before >= top_p] = 0
-
-# fails temperature_then_top_k_then_top_p
-
-# %% top-p counts what top-k has cut
-# - mass_before = ranked.cumsum(-1) - ranked
-full = probs.sort(dim=-1, descending=True, stable=True).values
-mass_before = full.cumsum(-1) - full
+# = keep_top(probs, top_k, top_p) => keep_top(probs, top_k and top_k + 1, top_p)
 
 # %% temperature last
 # = (logits - largest) / temperature => logits - largest
 
-# - if top_k is None and top_p is None:
-# -     return probs
+# - return keep_top(probs, top_k, top_p)
+return torch.softmax(keep_top(probs, top_k, top_p).log() / temperature, dim=-1)
 
-# - return torch.zeros_like(probs).scatter(-1, order, ranked)
-ranked = torch.softmax(ranked.log() / temperature, dim=-1)
-return torch.zeros_like(probs).scatter(-1, order, ranked)
+# %% top-k without making up for what is cut
+# - return keep_top(probs, top_k, top_p)
+return torch.where(keep_top(probs, top_k, top_p) > 0, probs, 0.0)
+
+# %% no temperature with top_k
+# = (logits - largest) / temperature => (logits - largest) / (temperature if top_k is None else 1)
 
 # fails each_row_is_a_distribution
 
@@ -139,11 +112,6 @@ largest = logits.amax(-1, keepdim=True)
 # %% NaN alone is refused
 # = not torch.isfinite(largest).all() => largest.isnan().any()
 
-# fails top_p_keeps_the_fewest_that_reach_it
-
-# %% top_p exactly reached keeps one more
-# = mass_before >= top_p => mass_before > top_p
-
 # fails half_precision_is_computed_in_single
 
 # %% whole numbers at temperature 0
@@ -153,11 +121,6 @@ largest = logits.amax(-1, keepdim=True)
 
 # %% one finite row is enough
 # = not torch.isfinite(largest).all() => not torch.isfinite(largest).any()
-
-# fails temperature_then_top_k_then_top_p
-
-# %% no temperature with top_k
-# = (logits - largest) / temperature => (logits - largest) / (temperature if top_k is None else 1)
 
 # fails a_forbidden_token_has_probability_zero
 

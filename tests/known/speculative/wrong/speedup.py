@@ -23,44 +23,44 @@
 # = gamma * draft_s + verify_s => gamma * draft_s + target_s
 
 # %% against a verification
-# = expected_tokens(alpha, gamma) * target_s => expected_tokens(alpha, gamma) * verify_s
+# = n_tokens * target_s => n_tokens * verify_s
 
 # fails a_block_takes_its_drafts_and_one_verification all_tokens_of_a_block_are_gained
 #   plain_decoding_is_what_is_compared_with
 
 # %% the inverse
-# - return expected_tokens(alpha, gamma) * target_s / block_s
-return block_s / (expected_tokens(alpha, gamma) * target_s)
+# - return n_tokens * target_s / block_s
+return block_s / (n_tokens * target_s)
 
 # %% what is saved
-# - return expected_tokens(alpha, gamma) * target_s / block_s
-return 1 - block_s / (expected_tokens(alpha, gamma) * target_s)
+# - return n_tokens * target_s / block_s
+return 1 - block_s / (n_tokens * target_s)
 
 # fails all_tokens_of_a_block_are_gained
 
 # %% each accepted on its own
-# = expected_tokens(alpha, gamma) => (1 + gamma * alpha + 0 * expected_tokens(alpha, gamma))
+# = n_tokens * => (1 + gamma * alpha) *
 
 # fails a_block_takes_its_drafts_and_one_verification all_tokens_of_a_block_are_gained
 
 # %% drafts end with the first rejected
-# = gamma * draft_s => expected_tokens(alpha, gamma) * draft_s
+# = gamma * draft_s => n_tokens * draft_s
 
 # %% without the target's own token
-# = expected_tokens(alpha, gamma) => (expected_tokens(alpha, gamma) - 1)
+# = n_tokens * => (n_tokens - 1) *
 
 # fails plain_decoding_is_what_is_compared_with
 
 # %% tokens per second
-# = expected_tokens(alpha, gamma) * target_s / block_s => expected_tokens(alpha, gamma) / block_s
+# = n_tokens * target_s / block_s => n_tokens / block_s
 
 # fails no_speedup_without_a_probability
 
-# %% a sum of its own
-# = expected_tokens(alpha, gamma) => sum(alpha**n for n in range(gamma + 1))
+# %% any alpha
+# = not 0 <= alpha <= 1 => False
 
-# %% clamped
-# = expected_tokens(alpha, gamma) => expected_tokens(min(1, max(0, alpha)), max(0, gamma))
+# %% any gamma
+# = if gamma < 0: => if False:
 
 # fails a_block_takes_its_drafts_and_one_verification
 
@@ -82,3 +82,19 @@ block_s = gamma * draft_s + verify_s
 if alpha == 1:
     raise ValueError
 block_s = gamma * draft_s + verify_s
+
+# fails all_tokens_of_a_block_are_gained
+
+# %% gamma for gamma + 1
+# = range(gamma + 1) => range(max(1, gamma))
+
+# %% something in the denominator
+# - n_tokens = sum(alpha**n_accepted for n_accepted in range(gamma + 1))
+n_tokens = (1 - alpha ** (gamma + 1)) / (1 - alpha + 1e-8)
+
+# %% the closed form alone
+# - n_tokens = sum(alpha**n_accepted for n_accepted in range(gamma + 1))
+n_tokens = (1 - alpha ** (gamma + 1)) / (1 - alpha)
+
+# %% all or nothing
+# = n_tokens * => (1 + gamma * alpha**gamma) *

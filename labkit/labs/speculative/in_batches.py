@@ -1,21 +1,41 @@
-"""What verifying costs when many texts are decoded at once, and a draft's step beside it.
+"""Lab 6's experiments with several texts at once: those that write, and steps of a batch alone.
 
-No text is written: a step over B texts and T tokens each takes as long with any weights. So this
-needs no sampler and no acceptance, and `labkit.speculative.speedup` predicts from it.
+A step over B texts takes as long with any weights. So `verify_by_batch` needs no sampler and no
+acceptance, and `labkit.speculative.speedup` predicts from it.
 """
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import torch
+from torch import Generator
 
+from labkit.engine.cached import EngineBatch
+from labkit.engine.decoder import Decoder
+from labkit.engine.sampling import warped
 from labkit.engine.serving.decoder import PagedDecoder
 from labkit.engine.serving.pages import PAGE
 from labkit.engine.weights import weights_of
+from labkit.labs.speculative.batched import speculative_batch
+from labkit.labs.speculative.records import ALONE
+from labkit.labs.speculative.sampled import (
+    Played,
+    SampledPair,
+    Task,
+    Text,
+    Way,
+    feeds_s_of,
+    texts_of,
+    written,
+)
 from labkit.measuring.device import free_device_memory, rows_in_room
 from labkit.measuring.profiles import PAIRS, MachineProfile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns
+from labkit.models.sampling import Block
 from labkit.zoo.shape import build
 
 SIZES = {  # by profile: the pair, numbers of texts, cached tokens of each
@@ -28,6 +48,65 @@ MOST_FED = 1024  # tokens of all texts together
 MOST_CACHED = 2**19  # likewise: their keys and values are 77 GB in Qwen3-8B
 N_STEPS = 5  # of a sample: waiting for it counts for little
 SPARE = N_STEPS * FED[-1] + 8  # positions after the cached ones
+
+
+def batch_sweep(
+    profile: MachineProfile,
+    pair: str = "tiny",
+    gamma: int = 3,
+    sizes: Sequence[int] = (1, 2, 4),
+    *,
+    is_done: IsDone = lambda key: False,
+    **task: Any,
+) -> Iterator[Row]:
+    """The target alone and with its draft, in batches of several sizes; a pair as for `regimes`.
+
+    n_new: of a row of the batch, over all batches. Texts that do not fill a batch are left out, so
+    sizes that divide their number compare the same texts.
+    """
+    each = Task(**task)
+    texts = texts_of(pair, each.n_per_source)
+    ways = [Way(ALONE, 0), Way(f"gamma {gamma}", gamma)]
+    for size in sizes:
+        groups = [texts[i : i + size] for i in range(0, len(texts) - size + 1, size)]
+        batches = [
+            Text(f"batch {i}", "", tuple(text.tokens for text in group))
+            for i, group in enumerate(groups)
+        ]
+        sizes_of = {"batch_size": size, "n_new": each.n_new * len(batches)}
+        rows = [
+            replace(each.row("batch_sweep", pair, texts, way.setting), **sizes_of) for way in ways
+        ]
+
+        def make_play(size: int = size) -> Callable[..., None]:
+            return partial(play_batch, SampledPair(pair, profile).decoders(size))
+
+        yield from written(rows, make_play, batches, ways, each, is_done)
+
+
+def play_batch(
+    decoders: Sequence[Decoder],
+    batch: Text,
+    n_new: int,
+    way: Way,
+    played: Played,
+    *,
+    temperature: float,
+    rng: Generator,
+) -> None:
+    """Write n_new tokens after each prompt of a batch, as `SampledPair.play` does after one."""
+    blocks: list[Block] = []
+    fed: list[list[int]] = [list(prompt) for prompt in batch.tokens]
+    models = [EngineBatch(decoder) for decoder in decoders[: 2 if way.gamma else 1]]
+    start_s = time.perf_counter()
+    if way.gamma:
+        words = {"temperature": temperature, "rng": rng, "blocks": blocks}
+        speculative_batch(*models, fed, n_new, way.gamma, **words)
+    for _ in range(0 if way.gamma else n_new):
+        ends = torch.tensor([len(row) - 1 for row in fed])
+        last = models[0].feed(fed)[torch.arange(len(fed)), ends]
+        fed = torch.multinomial(warped(last, temperature).softmax(-1), 1, generator=rng).tolist()
+    played.add(batch.id, time.perf_counter() - start_s, blocks, feeds_s_of(models))
 
 
 def verify_by_batch(
