@@ -72,7 +72,8 @@ def load() -> Any:
 
             if not has_gpu():
                 _interpret_library(language)
-                import_module("triton.experimental.gluon")  # else the first run imports it
+                with contextlib.suppress(ModuleNotFoundError):  # of 3.3 and before
+                    import_module("triton.experimental.gluon")  # else the first run imports it
         except Exception as error:
             raise NoTriton(f"Triton does not work here ({error!r:.200})") from error
     return language
@@ -87,6 +88,14 @@ def _interpret_library(language: Any) -> None:
         for name, value in list(vars(owner).items()):
             if type(value).__name__ == "JITFunction":
                 setattr(owner, name, InterpretedFunction(value.fn))
+    interpreter = sys.modules[InterpretedFunction.__module__]
+    before = interpreter._patch_lang_tensor
+
+    def patch(tensor: Any, *scope: Any) -> None:
+        before(tensor, *scope)
+        tensor.__index__ = lambda self: int(self.handle.data.squeeze())
+
+    interpreter._patch_lang_tensor = patch  # up to 3.6 it does not fit NumPy 2.4
 
 
 def run_kernel(
