@@ -86,7 +86,7 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	@$(BASE) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "This needs Python 3.11 or newer. If you have one, give its command: make BASE=python3.12")'
 	$(BASE) -m venv --clear $(VENV)
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[grade,cluster,dev]'
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[grade,cluster,dev,triton]'
 	touch $@
 
 $(VENV)/.browser: $(READY)

@@ -11,6 +11,7 @@ from math import ceil
 import torch
 from torch import Tensor
 
+from labkit.bridge.in_triton import tl
 from labkit.models.counted_memory import Memory, Traffic, tile_scores, tiles
 
 
@@ -260,3 +261,51 @@ def decode_traffic(
     states = n_parts * group_size * (head_dim + 2) if n_parts > 1 else 0
     reads = 2 * n_tokens * head_dim + n_parts * queries + states
     return Traffic(reads=reads, writes=queries + states)
+
+
+def flash_kernel(
+    q_ptr, k_ptr, v_ptr, o_ptr, n_rows, scale,
+    IS_CAUSAL: tl.constexpr, HEAD_DIM: tl.constexpr,
+    TILE_Q: tl.constexpr, TILE_KV: tl.constexpr,
+):  # fmt: skip
+    """Compute attention of one head on a GPU: one program for a tile of queries.
+
+    This is a kernel in Triton. q_ptr, k_ptr, v_ptr and o_ptr point to Q, K, V
+    and O in memory. Each has n_rows rows of HEAD_DIM numbers in float16, row
+    after row. scale is 1 / sqrt(HEAD_DIM). TILE_Q and TILE_KV are the rows of
+    a tile. n_rows may be no multiple of them.
+    Program i, `tl.program_id(0)`, stores rows i TILE_Q to (i + 1) TILE_Q of
+    O. It goes through the tiles of K and V in a loop. Maxima, totals and
+    outputs are float32.
+    Load and store nothing after the last row of an array.
+    If IS_CAUSAL, no query sees a later key. Then load no tile of K and V in
+    which no query of the program sees any key.
+    Source: FlashAttention-2 (arXiv:2307.08691), algorithm 1.
+    """
+    query, column = tl.program_id(0) * TILE_Q + tl.arange(0, TILE_Q), tl.arange(0, HEAD_DIM)
+    place = query[:, None] * HEAD_DIM + column[None, :]
+    is_query = (query < n_rows)[:, None]
+    queries = tl.load(q_ptr + place, mask=is_query, other=0.0)
+    maximum = tl.full((TILE_Q,), float("-inf"), tl.float32)
+    total = tl.zeros((TILE_Q,), tl.float32)
+    output = tl.zeros((TILE_Q, HEAD_DIM), tl.float32)
+    stop = n_rows
+    if IS_CAUSAL:
+        stop = tl.minimum(n_rows, (tl.program_id(0) + 1) * TILE_Q)
+    for start in range(0, stop, TILE_KV):
+        key = start + tl.arange(0, TILE_KV)
+        key_place = key[:, None] * HEAD_DIM + column[None, :]
+        is_key = (key < n_rows)[:, None]
+        keys = tl.load(k_ptr + key_place, mask=is_key, other=0.0)
+        values = tl.load(v_ptr + key_place, mask=is_key, other=0.0)
+        is_seen = (key < n_rows)[None, :]
+        if IS_CAUSAL:
+            is_seen = is_seen & (key[None, :] <= query[:, None])
+        scores = tl.where(is_seen, tl.dot(queries, tl.trans(keys)) * scale, float("-inf"))
+        new_maximum = tl.maximum(maximum, tl.max(scores, axis=1))
+        rescaled = tl.exp(maximum - new_maximum)
+        weights = tl.exp(scores - new_maximum[:, None])
+        total = rescaled * total + tl.sum(weights, axis=1)
+        output = rescaled[:, None] * output + tl.dot(weights.to(tl.float16), values)
+        maximum = new_maximum
+    tl.store(o_ptr + place, (output / total[:, None]).to(tl.float16), mask=is_query)

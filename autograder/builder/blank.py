@@ -67,6 +67,11 @@ def solved_cell(source: str, target: Target) -> str:
     return _top_level(marked, target.name)
 
 
+def plain_cell(source: str, target: Target) -> str:
+    """The exercise with its answer, to read."""
+    return _top_level(source, target.name)
+
+
 def stub_cell(source: str, target: Target) -> str:
     """The exercise as a student gets it."""
     return _top_level(blank_functions(source, target.blanked), target.name)

@@ -26,7 +26,7 @@ from typing import Any
 
 from autograder import places
 from autograder.builder.ai import RULES, WORK_LOG
-from autograder.builder.blank import Target, parse_target, solved_cell
+from autograder.builder.blank import Target, parse_target, plain_cell, solved_cell
 from autograder.builder.measured import fill, with_points
 from autograder.builder.percent import PercentCell, cells_of
 from autograder.errors import Refusal
@@ -92,6 +92,7 @@ class Course:
     revisions: by lab, how often it was released anew;
     own: labs that are not the kit's; papers: by place, the questions of lab 8 that change;
     ai: "none", "tutor" or "free", see `autograder.builder.ai`;
+    reading: exercises whose cells show the answer, and earn nothing;
     page: rows for students; counts_as: points of the final mark by lab; policy: as it stands there.
     """
 
@@ -101,6 +102,7 @@ class Course:
     revisions: Mapping[str, int] = field(default_factory=dict)
     ai: str = "tutor"
     own: Sequence[str] = ()
+    reading: Sequence[str] = ()
     papers: Mapping[str, str] = field(default_factory=dict)
     page: Mapping[str, str] = field(default_factory=dict)
     counts_as: Mapping[str, float] = field(default_factory=dict)
@@ -150,8 +152,12 @@ def read_project() -> dict:
 
 
 def read_labs() -> tuple[Lab, ...]:
-    """All labs that have a source, in order."""
-    return tuple(read_lab(path) for path in lab_sources())
+    """All labs that have a source, in order. Raises: Refusal if `reading` names no exercise."""
+    labs = tuple(read_lab(path) for path in lab_sources())
+    names = {cell.name for lab in labs for cell in lab.cells}
+    if unknown := sorted(set(read_course().reading) - names):
+        raise Refusal(f"notebooks/course.toml, reading: there is no exercise {unknown[0]!r}")
+    return labs
 
 
 def read_term() -> list[Lab]:
@@ -243,6 +249,8 @@ def _read_cell(path: Path, index: int, cell: PercentCell) -> SourceCell:
             f"{path.name}, cell {index}: an exercise's text comes from labkit, not here"
         )
     target = _target(metadata[kind])
+    if target.name in read_course().reading:
+        return SourceCell("given", target.name, plain_cell(module_source(target.module), target))
     minutes, level = (int(metadata.get(name, 0)) for name in ("minutes", "level"))
     return SourceCell(kind, target.name, "", points, target, minutes, level)
 

@@ -3,6 +3,7 @@
 It trusts what it runs, so it is for our own mutants and variants, never for submissions.
 """
 
+import linecache
 from collections.abc import Mapping
 
 from autograder.builder.source import Lab, solved_text
@@ -30,7 +31,9 @@ def namespace_of(lab: Lab, replaced: Mapping[str, str] | None = None) -> dict:
         if cell.kind in ("given", "exercise", "answer"):
             text = (replaced or {}).get(cell.name)
             text = text if text is not None else cell.text or solved_text(cell)
-            exec(compile(text, f"<{cell.name}>", "exec"), namespace)
+            name, lines = f"<{cell.name}>", text.splitlines(keepends=True)
+            linecache.cache[name] = len(text), None, lines, name  # Triton reads a kernel's text
+            exec(compile(text, name, "exec"), namespace)
     return namespace
 
 

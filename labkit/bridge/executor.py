@@ -101,6 +101,10 @@ class Executor:
                 from labkit.chance.source import run_scripted
 
                 return run_scripted(args[0], target, *args[1:], **kwargs)
+            case "kernel":
+                from labkit.bridge.in_triton import run_kernel
+
+                return run_kernel(target, *args, kwargs)
             case "attribute":
                 return getattr(target, message["name"])
             case "length":

@@ -17,14 +17,15 @@
 # * write attention that never stores the N × N scores, and show that its output is the same;
 # * count the numbers that an attention algorithm moves between memory and chip, for any chip;
 # * predict when FlashAttention is faster, and when it loses;
-# * share one query's work out to many multiprocessors.
+# * share one query's work out to many multiprocessors;
+# * write FlashAttention as a kernel in Triton.
 #
 # **You need** matrix products, softmax and PyTorch tensors. Lab 2 explains bandwidth and FLOP/s.
 # The [glossary](../docs/glossary.md) explains the words of this lab in English and Chinese. A CPU
 # is enough: all cells together run for about a minute. Cells with `TODO` are yours. The check below
 # each runs a few visible tests. After you hand in, the grader runs it on hidden tests.
 #
-# **Time:** 4 to 6 hours. {points}:
+# **Time:** 5 to 7 hours. {points}:
 #
 # {points by section}
 #
@@ -589,6 +590,20 @@ for name, record in split.items():
     display(lab.tables.decode_table(record))
 
 # %% [markdown]
+# In the record of the H200, with 131,072 tokens in the cache, one part takes
+# {measured:split-h200 decode_split model=labkit n_input=131072 setting=1_part | ms .2f} ms. Eight parts
+# take {measured:split-h200 decode_split model=labkit n_input=131072 setting=8_parts | ms .3f} ms, and 32
+# parts {measured:split-h200 decode_split model=labkit n_input=131072 setting=32_parts | ms .3f} ms.
+# PyTorch's kernel takes {measured:split-h200 decode_split model=pytorch n_input=131072 | ms .3f} ms, and
+# to read the cache takes 0.137 ms at the bandwidth of a copy. So 32 parts take about
+# as long as the reading. With one part, each doubling of the cache doubles the time.
+#
+# With 1,024 tokens, 32 parts lose. They take
+# {measured:split-h200 decode_split model=labkit n_input=1024 setting=32_parts | ms .3f} ms, and 8 parts
+# {measured:split-h200 decode_split model=labkit n_input=1024 setting=8_parts | ms .3f} ms. Each part has
+# 32 keys only, and one program has to merge 32 states at the end.
+
+# %% [markdown]
 # ### Blocks, and narrow numbers
 #
 # In lab 4 the keys and values of a text lie in blocks, anywhere in memory. A *block table* says
@@ -621,6 +636,63 @@ kit.Table(headings, rows)
 # A tile of 24 rows lies in two blocks of 16 rows. The counts of numbers are the same with blocks. In
 # FP8 the bytes of K and of V are half, and the error is larger. While a text is written, nearly all
 # that is moved is K and V, so FP8 saves nearly half of the time that moving takes.
+
+# %% [markdown]
+# ## 11. A kernel of your own
+#
+# Now you write `flash_attention_2` as a program for a GPU. *Triton* is a language for such kernels.
+# It looks like Python, and a compiler makes a GPU program of it. A kernel says what one *program*
+# does. Many programs run at once, each with its own number. Here program i computes tile i of O.
+#
+# Triton also has an *interpreter*, which runs a kernel on a CPU. It runs one program after the other,
+# so it says whether a kernel is right, and not how fast it is. The checks use it where there is no
+# GPU. Triton can be installed on Linux only (`pip install triton`; Colab has it). Without it, write
+# the kernel all the same, or read on. It runs when you hand it in.
+#
+# | in Triton | what it is |
+# |---|---|
+# | `tl.program_id(0)` | i, the number of this program |
+# | `tl.arange(0, TILE_Q)` | the numbers 0 to TILE_Q − 1, as a vector |
+# | `tl.load(ptr + place, mask=m, other=0.0)` | the numbers at these places after `ptr`; 0 where m is false |
+# | `tl.store(ptr + place, x, mask=m)` | writes x to these places, where m is true |
+# | `tl.dot(a, b)` | a matrix product, summed in float32 |
+# | `tl.trans(a)`, `tl.maximum(a, b)` | the transpose, the larger numbers |
+# | `tl.exp(x)`, `tl.max(x, axis=1)`, `tl.sum(x, axis=1)` | as in PyTorch |
+# | `tl.where(m, a, b)`, `x.to(tl.float16)` | as in PyTorch |
+# | `tl.full((TILE_Q,), 0.0, tl.float32)` | a vector of zeros; `tl.zeros` makes one, too |
+#
+# `place` is a matrix of whole numbers. Number d of row n lies at n · HEAD_DIM + d:
+#
+# ```
+# place = row[:, None] * HEAD_DIM + column[None, :]
+# ```
+#
+# The names in capitals are constants for the compiler: `if IS_CAUSAL:` costs nothing when the kernel
+# runs. `range(0, n_rows, TILE_KV)` is a loop over tiles. Build the kernel in four stages. The table
+# below it shows the error of each:
+#
+# 1. *One tile.* There is one tile of queries and one of keys. Load them, compute the softmax of the
+#    scores, and store O.
+# 2. *The loop.* Go through the tiles of keys. Keep maximum, total and output, as in
+#    `online_softmax`.
+# 3. *The last tile.* Mask each load and store. Keys after the last row get the score -inf.
+# 4. *The causal skip.* Hide later keys, and end the loop after the last query of the program.
+
+# %% given="triton"
+from labkit.labs.flash_attention import tl
+
+# %% exercise="labkit.flash_attention:flash_kernel" points=2 minutes=60 level=3
+
+# %% experiment="kernel_stages"
+lab.kernel.stages_table(flash_kernel)
+
+# %% [markdown]
+# On a GPU the next table shows how fast your kernel is. PyTorch's kernel reads the next tile while
+# it computes with the last one, and chooses the sizes of its tiles. Without a GPU the table shows
+# the interpreter, which is slow.
+
+# %% experiment="kernel_times"
+lab.kernel.times_table(flash_kernel)
 
 # %% [markdown]
 # ## What you have shown

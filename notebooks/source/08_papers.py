@@ -131,6 +131,24 @@ language = "en"  # "en" or "zh"; English if you write nothing
 
 # %% item="q08" points=0.25
 
+# %% [markdown]
+# **A reproduction.** Question 7 has a table of what attention of GPT-2 medium moves. You can predict
+# such a cell with `standard_traffic` and `flash_1_traffic` of lab 7. The next cell does it for
+# standard attention, where the paper measured 40.3 GB. By the same way of counting, its backward
+# pass moves 16.1 GB. The paper's program also has a mask and dropout. Both go over the N × N
+# numbers again, so it moves more than we count. Paste your own functions into a cell above it, or
+# use those of the kit. Then predict the other row, with the tiles that question 8 names for you.
+
+# %% given="lab_7"
+from labkit.flash_attention import flash_1_traffic, standard_traffic
+
+# %% experiment="gpt2_reproduction"
+forward = 2 * 64 * 16 * sum(standard_traffic(1024, 64)) / 1e9
+predicted = forward + 16.1
+print(
+    f"predicted {predicted:.1f} GB, measured 40.3 GB: {100 * (predicted / 40.3 - 1):+.0f} %"
+)
+
 # %% item="q08_numbers" points=0.25
 
 # %% item="q09" points=0.5

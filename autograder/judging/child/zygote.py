@@ -248,6 +248,9 @@ def prepare_libraries(seed: int) -> None:
         sys.modules["torch"].default_generator.manual_seed(seed)
         sys.modules["torch"].set_num_threads = lambda n_threads: None
         sys.modules["torch"].compile = _as_it_is
+    if in_triton := sys.modules.get("labkit.bridge.in_triton"):
+        with contextlib.suppress(in_triton.NoTriton):
+            in_triton.load()
 
 
 def _as_it_is(model: Any = None, **_: Any) -> Any:

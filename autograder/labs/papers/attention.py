@@ -29,11 +29,6 @@ def moved_by_first(n: int, d: int, tile_kv: int) -> Moved:
     return Moved(2 * n * d + n_turns * n * (2 * d + 2), (n_turns + 1) * n * (d + 2))
 
 
-def moved_by_second(n: int, d: int, tile_q: int) -> Moved:
-    """FlashAttention 2, Q outside."""
-    return Moved(n * d + ceil(n / tile_q) * 2 * n * d, n * d + n)
-
-
 def operations_of_standard(n: int, d: int) -> int:
     """Two products, and five operations for each score."""
     return n**2 * (2 * d - 1) + 5 * n**2 + n * d * (2 * n - 1)

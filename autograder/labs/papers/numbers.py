@@ -11,7 +11,6 @@ from operator import mul
 
 from autograder.labs.papers.attention import (
     moved_by_first,
-    moved_by_second,
     moved_by_standard,
     operations_of_first,
     operations_of_standard,
@@ -21,6 +20,8 @@ from labkit.labs.papers.parameters import ITEM_BYTES
 
 Fields = dict[str, float]
 BLOCK_SIZE, N_ROUNDS = 16, 3  # of the prefix cache; rounds 2 to 4
+# arXiv:2205.14135, figure 2: 64 sequences of 16 heads; tokens and dimension of a head; GB moved
+GPT2_HEADS, GPT2_HEAD, GPT2_GB = 64 * 16, (1024, 64), 4.4
 
 
 def tokens_per_step(alpha: float, gamma: int) -> float:
@@ -46,14 +47,14 @@ def tree(expansion: tuple) -> Fields:
     }
 
 
-def both_orders(length: int, head_dim: int, tile_q: int, tile_kv: int, dtype: str) -> Fields:
-    """Bytes of version 1, K and V outside, without initial values, and of version 2, Q outside."""
-    width = ITEM_BYTES[dtype]
-    kv_outside = moved_by_first(length, head_dim, tile_kv).total - length * (head_dim + 2)
-    return {
-        "kv_outside_bytes": width * kv_outside,
-        "q_outside_bytes": width * moved_by_second(length, head_dim, tile_q).total,
-    }
+def moved_by_gpt2(tile_kv: int, back_gb: float) -> Fields:
+    """GB that version 1 moves in GPT-2 medium, and the error against figure 2 of its paper."""
+    return off(forward_gb(moved_by_first(*GPT2_HEAD, tile_kv).total) + back_gb, GPT2_GB)
+
+
+def forward_gb(n_elements: int) -> float:
+    """GB of all heads, from the elements of one."""
+    return GPT2_HEADS * ITEM_BYTES["float16"] * n_elements / 1e9
 
 
 def residual_entry(target: tuple, draft: tuple, token: str) -> Fields:
@@ -164,7 +165,7 @@ RIGHT: Mapping[str, Callable[..., Fields]] = {
     "q02": operations,
     "q03": acceptance,
     "q05": tree,
-    "q08": both_orders,
+    "q08": moved_by_gpt2,
     "q11": residual_entry,
     "q13": reproduction,
     "q16": reads,

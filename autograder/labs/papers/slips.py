@@ -5,14 +5,17 @@ from math import ceil, prod
 from operator import mul
 from statistics import fmean
 
-from autograder.labs.papers.attention import moved_by_first, moved_by_second
+from autograder.labs.papers.attention import moved_by_first
 from autograder.labs.papers.newer import NEWER_SLIPS
 from autograder.labs.papers.numbers import (
     BLOCK_SIZE,
+    GPT2_GB,
+    GPT2_HEAD,
     Fields,
     acceptance,
-    both_orders,
     change,
+    forward_gb,
+    moved_by_gpt2,
     off,
     offloading,
     operations,
@@ -75,36 +78,35 @@ def _tree() -> dict[str, Slip]:
     }
 
 
-def _orders() -> dict[str, Slip]:
-    def elements(dtype: str, **given: int) -> Fields:
-        found = both_orders(**given, dtype=dtype)
-        return {name: value / ITEM_BYTES[dtype] for name, value in found.items()}
+def _moved() -> dict[str, Slip]:
+    def moved(n_elements: int, back_gb: float) -> Fields:
+        return off(forward_gb(n_elements) + back_gb, GPT2_GB)
 
-    def reads_only(length: int, head_dim: int, tile_q: int, tile_kv: int, dtype: str) -> Fields:
-        width = ITEM_BYTES[dtype]
-        return {
-            "kv_outside_bytes": width * moved_by_first(length, head_dim, tile_kv).reads,
-            "q_outside_bytes": width * moved_by_second(length, head_dim, tile_q).reads,
-        }
+    def first(tile_kv: int) -> int:
+        return moved_by_first(*GPT2_HEAD, tile_kv).total
 
-    def no_statistics(length: int, head_dim: int, tile_q: int, tile_kv: int, dtype: str) -> Fields:
-        n_turns = {
-            "kv_outside_bytes": 3 * ceil(length / tile_kv),
-            "q_outside_bytes": 2 * ceil(length / tile_q),
-        }
-        width = ITEM_BYTES[dtype] * length * head_dim
-        return {name: width * (2 + n) for name, n in n_turns.items()}
+    def no_statistics(tile_kv: int, back_gb: float) -> Fields:
+        length, head_dim = GPT2_HEAD
+        n_turns = ceil(length / tile_kv)
+        return moved(length * head_dim * (3 + 3 * n_turns), back_gb)
+
+    def turned(**given: float) -> Fields:
+        predicted = moved_by_gpt2(**given)["predicted"]
+        return {"error_percent": 100 * (GPT2_GB / predicted - 1)}
 
     return {
-        "elements": elements,
-        "once": lambda length, head_dim, dtype, **_: both_orders(
-            length, head_dim, length, length, dtype
+        "elements": lambda tile_kv, back_gb: off(forward_gb(first(tile_kv)) / 2 + back_gb, GPT2_GB),
+        "once": lambda tile_kv, back_gb: moved(first(GPT2_HEAD[0]), back_gb),
+        "reads_only": lambda tile_kv, back_gb: moved(
+            moved_by_first(*GPT2_HEAD, tile_kv).reads, back_gb
         ),
-        "swapped": lambda tile_q, tile_kv, **rest: both_orders(
-            tile_q=tile_kv, tile_kv=tile_q, **rest
-        ),
-        "reads_only": reads_only,
         "no_statistics": no_statistics,
+        "no_back": lambda tile_kv, back_gb: moved(first(tile_kv), 0),
+        "sequence": lambda tile_kv, back_gb: off(
+            forward_gb(first(tile_kv)) / 64 + back_gb, GPT2_GB
+        ),
+        "turned": turned,
+        "share": lambda **given: {"error_percent": moved_by_gpt2(**given)["error_percent"] / 100},
     }
 
 
@@ -265,7 +267,7 @@ SLIPS: Mapping[str, Mapping[str, Slip]] = {
     "q02": _operations(),
     "q03": _acceptance(),
     "q05": _tree(),
-    "q08": _orders(),
+    "q08": _moved(),
     "q11": _residual(),
     "q13": _reproduction(),
     "q16": _reads(),

@@ -26,11 +26,16 @@ TABLES: Mapping[str, Mapping[str, tuple]] = {
     "q05": {
         "expansion": ((3, 2, 2), (2, 3, 2), (4, 2, 2), (2, 2, 3), (3, 3, 2), (2, 4, 3), (4, 3, 1)),
     },
-    "q08": {
-        "length": (2048, 4096, 8192),
-        "head_dim": (64, 128),
-        "tile_q tile_kv": ((64, 128), (128, 256), (64, 256), (128, 64)),
-        "dtype": ("float16", "bfloat16", "float32"),
+    "q08": {  # how a backward pass with such tiles is counted: labkit.labs.flash_attention.backward
+        "tile_kv back_gb": (
+            (128, 6.34),
+            (160, 5.67),
+            (192, 4.99),
+            (224, 4.32),
+            (256, 3.64),
+            (384, 2.97),
+            (512, 2.29),
+        ),
     },
     "q11": {  # over the tokens w, x, y, z; of this one the target thinks more than the draft
         "target draft token": (

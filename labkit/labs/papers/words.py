@@ -67,6 +67,7 @@ PERCENT = "percent"  # the unit of a number that may be off by half a point
 UNITS_ZH = {
     OF_THE_SENTENCE: "與該句相同",
     "FLOP": "次浮點運算",
+    "GB": "GB（十億位元組）",
     "GB/s": "每秒 GB",
     "Gbit/s": "每秒 Gbit",
     "bytes": "位元組",

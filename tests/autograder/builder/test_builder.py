@@ -15,6 +15,7 @@ from instances import lab_instances
 from leaks import lines_of, normalise, solution_lines, telling_lines
 from nbgrader.preprocessors import CheckCellMetadata
 
+from autograder import places
 from autograder.builder.blank import (
     BEGIN,
     END,
@@ -30,6 +31,7 @@ from autograder.builder.editions import data_wheel, edition_of
 from autograder.builder.notebooks import build_notebook, cell_kind, cell_name, sign, to_bytes
 from autograder.builder.source import module_source, read_course, read_lab, read_labs
 from autograder.builder.wheel import student_files
+from autograder.errors import Refusal
 from autograder.judging.nbgrader_plugin import ClearAnswers
 
 MODULE = '''\
@@ -130,6 +132,35 @@ def test_an_authors_slip_names_the_cell(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_lab(path)
+
+
+def read_only(tmp_path, monkeypatch, *names):
+    """The course with these exercises only read."""
+    text = places.COURSE.read_text(encoding="utf-8")
+    course = tmp_path / "course.toml"
+    assert text.count("reading = []") == 1
+    course.write_text(text.replace("reading = []", f"reading = {[*names]}"), encoding="utf-8")
+    monkeypatch.setattr(places, "COURSE", course)
+
+
+def test_an_exercise_that_is_only_read_shows_its_answer_and_has_no_points(tmp_path, monkeypatch):
+    before = next(lab for lab in LABS if lab.exercises)
+    name = before.exercises[-1].name
+    read_only(tmp_path, monkeypatch, name)
+    lab = read_lab.__wrapped__(places.source_of(before.name))
+    assert name not in [cell.name for cell in lab.marked]
+    points = [sum(cell.points for cell in each.cells) for each in (before, lab)]
+    assert points[0] - points[1] == before.exercises[-1].points
+    (cell,) = (cell for cell in lab.cells if cell.name == name)
+    text = json.dumps(build_notebook(lab, "student"))
+    assert json.dumps(cell.text)[1:-1] in text and BEGIN not in cell.text
+    assert f'check(\\"{name}\\"' not in text
+
+
+def test_only_exercises_can_be_read(tmp_path, monkeypatch):
+    read_only(tmp_path, monkeypatch, "no_such_exercise")
+    with pytest.raises(Refusal, match="reading: there is no exercise 'no_such_exercise'"):
+        read_labs()
 
 
 @pytest.fixture(scope="module")

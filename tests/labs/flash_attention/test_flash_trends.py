@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from trends import RECORDS, stands_in
@@ -11,6 +12,7 @@ from labkit.flash_attention import flash_2_traffic, standard_traffic
 from labkit.labs.flash_attention import tables
 from labkit.labs.flash_attention.flops import flash_flops
 from labkit.labs.flash_attention.records import Point, exponentials_per_s, floors_ms, points
+from labkit.measuring.bounds import roofline_of
 from labkit.measuring.roofline import Roofline
 
 COMPUTING = ["products", "exponentials"]
@@ -28,9 +30,43 @@ def _quadratic_in_the_length():
     return True
 
 
+SPLIT = RECORDS["split-h200"]
+WAYS = {row.setting or row.model: {} for row in SPLIT.of("decode_split")}
+for _row in SPLIT.of("decode_split"):
+    WAYS[_row.setting or _row.model][_row.n_input] = _row
+LONGEST = 131_072
+
+
+def _one_part_doubles():
+    """Where a cache is long; a short one has a share that does not grow."""
+    times = [row.time_s for _, row in sorted(WAYS["1 part"].items())]
+    return all(1.55 < b / a < 2.1 for a, b in pairwise(times)) and times[-1] > 1.9 * times[-2]
+
+
+def _as_long_as_reading():
+    return 1 < WAYS["32 parts"][LONGEST].time_s / reading_s() < 1.1
+
+
+def _many_parts_lose_on_a_short_cache():
+    return WAYS["32 parts"][1024].time_s > 1.5 * WAYS["8 parts"][1024].time_s
+
+
+def reading_s():
+    """At the longest cache."""
+    cache_bytes = WAYS["pytorch"][LONGEST].counts["cache_bytes"]
+    return cache_bytes / roofline_of(SPLIT).bandwidth
+
+
 TRENDS = [
     ("Both times grow with N²", _quadratic_in_the_length),
+    ("With one part, each doubling of the cache doubles the time", _one_part_doubles),
+    ("32 parts take about as long as the reading", _as_long_as_reading),
+    ("With 1,024 tokens, 32 parts lose", _many_parts_lose_on_a_short_cache),
 ]
+
+
+def test_the_time_to_read_a_cache_in_the_prose_is_the_tables():
+    assert stands_in("07_flash_attention", f"read the cache takes {1e3 * reading_s():.3f} ms")
 
 
 @pytest.mark.parametrize(("sentence", "holds"), TRENDS, ids=[each[0] for each in TRENDS])

@@ -1,4 +1,4 @@
-"""The cell of a paper that each student predicts: the paper's own numbers, and lab 6's function."""
+"""Cells of papers that each student predicts, by functions of labs 6 and 7."""
 
 import re
 
@@ -6,11 +6,14 @@ import pytest
 
 from autograder.builder.source import find_lab
 from autograder.labs.papers.key import keys
-from autograder.labs.papers.numbers import off, reproduction
+from autograder.labs.papers.numbers import moved_by_gpt2, off, reproduction
 from autograder.proof.matrix import findings_for
 from labkit.labs.papers.checks.marks import OF_PERCENT
 from labkit.labs.papers.parameters import TABLES
 from labkit.speculative import speedup
+
+flash = pytest.importorskip("labkit.flash_attention", reason="a course without lab 7")
+backward = pytest.importorskip("labkit.labs.flash_attention.backward")
 
 LAB = find_lab("papers")
 # arXiv:2211.17192, Tables 2 and 4: task, temperature, draft, gamma, alpha, c, theory, measured.
@@ -61,6 +64,29 @@ def test_lab_6s_function_gives_the_right_numbers(row):
     predicted = speedup(given["alpha"], given["gamma"], given["cost"], 1, 1)
     assert off(predicted, given["measured"]) == pytest.approx(reproduction(**given))
     assert abs(reproduction(**given)["error_percent"]) > 10 * OF_PERCENT
+
+
+(GPT2,) = TABLES["q08"].values()
+
+
+@pytest.mark.parametrize(("tile_kv", "back_gb"), GPT2)
+def test_lab_7s_functions_give_the_gigabytes_of_gpt_2(tile_kv, back_gb):
+    """And the backward pass that the question states is the one that lab 7 counts."""
+    moved = flash.flash_1_traffic(1024, 64, tile_kv)
+    right = moved_by_gpt2(tile_kv, back_gb)
+    assert right == pytest.approx(off(2 * 64 * 16 * sum(moved) / 1e9 + back_gb, 4.4))
+    back = backward.flash_1_backward_traffic(1024, 64, tile_kv)
+    assert 2 * 64 * 16 * sum(back) / 1e9 == pytest.approx(back_gb, abs=0.005)
+    assert abs(right["error_percent"]) > 5 * OF_PERCENT
+    assert [gb for tile, gb in GPT2] == sorted({gb for _, gb in GPT2}, reverse=True)
+
+
+def test_the_notebook_predicts_the_cell_of_standard_attention(capsys):
+    (cell,) = (cell for cell in LAB.cells if cell.name == "gpt2_reproduction")
+    exec(cell.text, {"standard_traffic": flash.standard_traffic})
+    assert capsys.readouterr().out == "predicted 25.2 GB, measured 40.3 GB: -37 %\n"
+    back = backward.standard_backward_traffic(1024, 64)
+    assert f"{2 * 64 * 16 * sum(back) / 1e9:.1f}" == "16.1" and "16.1" in cell.text
 
 
 def marks(student_id, **numbers):

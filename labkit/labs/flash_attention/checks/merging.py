@@ -20,6 +20,8 @@ from labkit.labs.flash_attention.checks.steps import (
     NAMES,
     StepCase,
     at_own_level,
+    expect_maximum,
+    expect_no_key,
     is_near,
     level_after,
     real_part,
@@ -197,17 +199,12 @@ def the_larger_maximum_is_kept(student: Student, case: StepCase) -> None:
         "That is one number for all queries. Each has its own.": right.max().expand(len(right)),
         "That is the sum of both maxima. Take the larger one.": maximum_a + maximum_b,
     }
-    is_known = right.isfinite()
     why = joined(
         words for words, slip in slips.items()
-        if is_known.all() and not is_near(slip.double(), right.double())
+        if right.isfinite().all() and not is_near(slip.double(), right.double())
         and is_near(got, slip.double())
     )  # fmt: skip
-    expect_tensor(got.where(is_known, 0), right.where(is_known, 0), "the maximum", why=why)
-    if (got[~is_known] != -torch.inf).any():
-        why = "Any other number could be larger than the scores of later keys."
-        what = "the maximum of a query that has seen no key"
-        raise Wrong(what, expected="-inf", got=show(got[~is_known][0]), why=why)
+    expect_maximum(got, right, why)
 
 
 @_merge("later", hint="Multiply each total by exp(its maximum - m_new), then add the two.")
@@ -243,12 +240,7 @@ def an_empty_part_adds_nothing(student: Student, case: StepCase) -> None:
     """A state of -inf, 0 and 0 changes nothing; two of them give one."""
     for which in NAMES[1:]:
         expect_sum(student, case, which, n_queries=N_BLIND)
-    _, *sums = merge_of(student, case)
-    for which, got in zip(NAMES[1:], sums, strict=True):
-        if got[0].any():  # the first query has seen no key
-            shown = show(got[0][got[0] != 0][0])
-            what = f"the {which} of a query that has seen no key"
-            raise Wrong(what, expected="exactly 0", got=shown)
+    expect_no_key(*merge_of(student, case)[1:])
 
 
 OPEN_CASES = {

@@ -18,6 +18,8 @@ from labkit.labs.flash_attention.checks.steps import (
     NAMES,
     PLAIN,
     StepCase,
+    expect_maximum,
+    expect_no_key,
     expect_sum,
     level_after,
     sentences_for,
@@ -34,13 +36,7 @@ _softmax = partial(check, "online_softmax", gate=True)
 def the_maximum_is_that_of_each_query(student: Student, case: StepCase) -> None:
     """The new maximum is the largest score that each query has met so far."""
     got, right = step_of(student, case)[0], level_after(*case.parts())[0]
-    why = sentences_for_maximum(student, case)
-    is_known = right.isfinite()
-    expect_tensor(got.where(is_known, 0), right.where(is_known, 0), "the maximum", why=why)
-    if (got[~is_known] != -torch.inf).any():
-        why = "Any other number could be larger than the scores of later keys."
-        what = "the maximum of a query that has seen no key"
-        raise Wrong(what, expected="-inf", got=show(got[~is_known][0]), why=why)
+    expect_maximum(got, right, sentences_for_maximum(student, case))
 
 
 @_softmax(
@@ -83,12 +79,7 @@ def queries_without_keys_stay_as_they_were(student: Student, case: StepCase) -> 
     """Keys with a score of -inf add nothing, even if a query has seen no key at all."""
     for which in NAMES[1:]:
         expect_sum(student, case, which, n_queries=N_BLIND)
-    _, *sums = step_of(student, case)
-    for which, got in zip(NAMES[1:], sums, strict=True):
-        if got[0].any():  # the first query has seen no key
-            shown = show(got[0][got[0] != 0][0])
-            what = f"the {which} of a query that has seen no key"
-            raise Wrong(what, expected="exactly 0", got=shown)
+    expect_no_key(*step_of(student, case)[1:])
 
 
 OPEN_CASES = {

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import list_in
+from labkit.checks.compare import list_in, show
 from labkit.checks.core import Wrong
 from labkit.checks.tensors import expect_tensor, tensor_in
 
@@ -160,6 +160,25 @@ def expect_sum(student: Student, case: StepCase, which: str, n_queries: int | No
         return
     why = sentences_for(student, case, which)
     expect_tensor(found[:n_queries], right, f"the {which}", why=why, tolerance=tolerance)
+
+
+def expect_maximum(got: Tensor, right: Tensor, why: str) -> None:
+    """The maximum of each query; -inf of one that has seen no key."""
+    is_known = right.isfinite()
+    expect_tensor(got.where(is_known, 0), right.where(is_known, 0), "the maximum", why=why)
+    if (got[~is_known] != -torch.inf).any():
+        why = "Any other number could be larger than the scores of later keys."
+        what = "the maximum of a query that has seen no key"
+        raise Wrong(what, expected="-inf", got=show(got[~is_known][0]), why=why)
+
+
+def expect_no_key(total: Tensor, output: Tensor) -> None:
+    """Both are 0 for the first query, which has seen no key."""
+    for which, got in zip(NAMES[1:], (total, output), strict=True):
+        if got[0].any():
+            shown = show(got[0][got[0] != 0][0])
+            what = f"the {which} of a query that has seen no key"
+            raise Wrong(what, expected="exactly 0", got=shown)
 
 
 def sentences_for(student: Student, case: StepCase, which: str) -> str:

@@ -1,0 +1,87 @@
+"""Wrong answers to `flash_kernel`: edits of the reference, or the whole answer."""
+
+# fails one_tile_is_attention the_loop_goes_through_all_keys rows_after_the_end_count_nothing
+#   the_kernel_hides_later_keys the_kernel_skips_hidden_tiles the_kernel_takes_large_scores
+#   sums_are_float32
+
+# %% O is not divided
+# = (output / total[:, None]).to(tl.float16) => output.to(tl.float16)
+
+# %% no scale
+# = tl.dot(queries, tl.trans(keys)) * scale => tl.dot(queries, tl.trans(keys))
+
+# fails the_loop_goes_through_all_keys rows_after_the_end_count_nothing
+#   the_kernel_hides_later_keys the_kernel_takes_large_scores
+
+# %% the output is not rescaled
+# = rescaled[:, None] * output + => output +
+
+# %% the total is not rescaled
+# = rescaled * total + => total +
+
+# %% neither is rescaled
+# = rescaled[:, None] * output + => output +
+# = rescaled * total + => total +
+
+# fails rows_after_the_end_count_nothing
+
+# %% keys after the end have the score 0
+# = is_seen = (key < n_rows)[None, :] => is_seen = (key >= 0)[None, :]
+
+# %% loads without a mask
+# = keys = tl.load(k_ptr + key_place, mask=is_key, other=0.0) => keys = tl.load(k_ptr + key_place)
+
+# %% the store has no mask
+# = .to(tl.float16), mask=is_query) => .to(tl.float16))
+
+# fails the_kernel_hides_later_keys the_kernel_skips_hidden_tiles
+
+# %% a query does not see its own key
+# = key[None, :] <= query[:, None] => key[None, :] < query[:, None]
+
+# %% a query sees the next key
+# = key[None, :] <= query[:, None] => key[None, :] <= query[:, None] + 1
+
+# %% the loop ends before the diagonal
+# = (tl.program_id(0) + 1) * TILE_Q) => tl.program_id(0) * TILE_Q)
+
+# fails the_kernel_hides_later_keys
+
+# %% positions in the tile
+# = key[None, :] <= query[:, None] => (key - start)[None, :] <= tl.arange(0, TILE_Q)[:, None]
+
+# fails rows_after_the_end_count_nothing the_kernel_hides_later_keys
+#   the_kernel_skips_hidden_tiles
+
+# %% hidden keys have the score 0
+# = tl.dot(queries, tl.trans(keys)) * scale, float("-inf")) => tl.dot(queries, tl.trans(keys)) * scale, 0.0)
+
+# fails the_kernel_hides_later_keys the_kernel_skips_hidden_tiles
+#   (rows_after_the_end_count_nothing)
+
+# %% a mask before the scale
+# - scores = tl.where(is_seen, tl.dot(queries, tl.trans(keys)) * scale, float("-inf"))
+scores = tl.where(is_seen, tl.dot(queries, tl.trans(keys)), -10.0) * scale
+
+# fails the_kernel_skips_hidden_tiles
+
+# %% no tile is skipped
+# - if IS_CAUSAL:
+# -     stop = tl.minimum(n_rows, (tl.program_id(0) + 1) * TILE_Q)
+pass
+
+# fails the_kernel_takes_large_scores
+
+# %% no maximum
+# = rescaled = tl.exp(maximum - new_maximum) => rescaled = tl.exp(0.0 * total)
+# = weights = tl.exp(scores - new_maximum[:, None]) => weights = tl.exp(scores)
+
+# fails sums_are_float32
+
+# %% the output is summed in float16
+# = output = tl.zeros((TILE_Q, HEAD_DIM), tl.float32) => output = tl.zeros((TILE_Q, HEAD_DIM), tl.float16)
+# = output = rescaled[:, None] * output + tl.dot(weights.to(tl.float16), values) => output = (rescaled[:, None] * output + tl.dot(weights.to(tl.float16), values)).to(tl.float16)
+
+# %% the total is summed in float16
+# = total = tl.zeros((TILE_Q,), tl.float32) => total = tl.zeros((TILE_Q,), tl.float16)
+# = total = rescaled * total + tl.sum(weights, axis=1) => total = (rescaled * total + tl.sum(weights, axis=1)).to(tl.float16)
