@@ -2,7 +2,8 @@
 
 A survey in a fork of the student's process proposes changes, and decides nothing. Keys are computed
 by the checks from outside, in other forks, and once more in forks of a fresh process. A question
-whose key is not the same both times is dropped: code may count its calls, or read a clock.
+whose key is not the same both times is dropped: code may count its calls, or read a clock. The
+second time plays the hidden cases: a claim that holds in the open alone is no wrong option.
 
 Counts and fixed lists end the search, so that a busy machine finds the same questions. The limits
 in seconds are for code that does not end.
@@ -72,6 +73,7 @@ class Search:
     ) -> None:
         self._session, self._marked, self._order = session, marked, order
         self._topic, self._stage = topic, Stage(session)
+        self._hidden = {one.exercise: one.cases for one in marked}
         self._end_s = session.spent_s + SEARCH_S
         self.code: dict[str, str] = {}
 
@@ -173,7 +175,9 @@ class Search:
             return None
 
     def _holds(self, candidate: Candidate, question: Question) -> bool:
-        again = self._tried(candidate)
+        """Whether the key is the same again, and on the hidden cases."""
+        cases = self._hidden[candidate.exercise.name]
+        again = self._tried(replace(candidate, exercise=replace(candidate.exercise, cases=cases)))
         return again is not None and again.key == question.key
 
     def _rehearsed(self, exercise: Exercise) -> Exercise | None:

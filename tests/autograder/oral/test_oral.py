@@ -21,6 +21,7 @@ from autograder.judging.asking.edits import swaps_of
 from autograder.judging.asking.sheet import BLANK, CHANGE, KINDS, LINE, SWAP, TRACE, Order, Sheet
 from autograder.judging.jobs import SlotSettings
 from autograder.judging.wall import strongest_rung
+from autograder.labs import cases_of
 from autograder.oral.write import LIMITS, NOTHING
 from autograder.proof.matrix import namespace_of
 from autograder.record.results import CheckResult
@@ -29,6 +30,7 @@ from labkit.checks.why.asked import play_here
 from labkit.checks.why.changes import changes_of, definition_in, unchanged
 
 LAB = "01_memory"
+SEED = 1
 HALF = """\
 def largest_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):
     if bytes_per_param <= 0:
@@ -100,7 +102,7 @@ HOSTILE = {
 def slot_of(lab, folder):
     files = write_slot_files(lab, folder)
     settings = SlotSettings(
-        lab=lab.name, **files, seed=1, rung=strongest_rung(), uid=uid_of(0), **LIMITS
+        lab=lab.name, **files, seed=SEED, rung=strongest_rung(), uid=uid_of(0), **LIMITS
     )
     with closing(SteadySlot(settings)) as slot:
         yield slot
@@ -132,11 +134,11 @@ def cells_of(**texts):
     return ["".join(cell["source"]) for cell in solved(LAB, **texts)["cells"]]
 
 
-def claims_after(question, source):
+def claims_after(question, source, cases_by_exercise):
     """What the checks say in this process, by claim, for the changes that the question may mean."""
     namespace = namespace_of(find_lab(LAB))
     checks = checks_of("memory")[question.exercise]
-    play = play_here(namespace, checks, open_cases_of("memory")[question.exercise])
+    play = play_here(namespace, checks, cases_by_exercise[question.exercise])
     text, _, instead = question.code.partition("\n# changed to:\n")
     changes = [
         each
@@ -161,10 +163,13 @@ def is_true(question, source):
     """Whether a key is right, found out without the wall and by other code."""
     key = question.options[question.right]
     if question.kind in (LINE, CHANGE) and "one of these claims" in question.sentence:
-        return any(
-            found[key] == "failed"
-            and all(found[each] == "passed" for each in question.options if each != key)
-            for found in claims_after(question, source)
+        return all(
+            any(
+                found[key] == "failed"
+                and all(found[each] == "passed" for each in question.options if each != key)
+                for found in claims_after(question, source, cases)
+            )
+            for cases in (open_cases_of("memory"), cases_of("memory", SEED))
         )
     call = re.search(r"`(.+?\))`", question.sentence)[1] if question.kind != SWAP else ""
     if question.kind == CHANGE:
