@@ -22,6 +22,10 @@ class Candidate(Protocol):
 
     exercise: Exercise
 
+    @property
+    def line(self) -> int:
+        """Where the change is."""
+
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """The question, with its key from this stage; None if the key is trivial, or too long."""
 
@@ -32,6 +36,11 @@ class BrokenClaim:
 
     exercise: Exercise
     change: Change
+
+    @property
+    def line(self) -> int:
+        """As `Candidate.line`."""
+        return self.change.line
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """The question of `check.why`, with other claims for another seed."""
@@ -63,6 +72,11 @@ class OtherResult:
     change: Change
     others: tuple[Change, ...]
 
+    @property
+    def line(self) -> int:
+        """As `Candidate.line`."""
+        return self.change.line
+
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """The first call whose result changes, and can be told from the others."""
         definitions = (each.definition for each in (self.change, *self.others))
@@ -92,6 +106,11 @@ class Trace:
     stop: Stop
     others: tuple[Stop, ...]
 
+    @property
+    def line(self) -> int:
+        """As `Candidate.line`."""
+        return self.stop.line
+
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """The first call that comes to the line with a value that can be told from the others."""
         right, *others = (
@@ -119,6 +138,11 @@ class SwapOfLines:
 
     exercise: Exercise
     swaps: tuple[Swap, ...]
+
+    @property
+    def line(self) -> int:
+        """As `Candidate.line`, of the swap that does no harm."""
+        return self.swaps[0].lines[0]
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """One swap without harm, beside swaps that fail a check and not by a missing name."""

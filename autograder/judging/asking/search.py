@@ -154,9 +154,12 @@ class Search:
         return [*self._asked(candidates[:MOST_TRIED], MOST_OF_ONE)]
 
     def _asked(self, candidates: Sequence[Candidate], n_most: int) -> Iterator[Kept]:
-        """Up to so many questions, of different kinds or lines."""
-        n_found, used = 0, set()
-        for candidate in candidates:
+        """Up to so many questions, of different kinds or lines, and of other lines if possible."""
+        n_found, used, left = 0, set(), [*candidates]
+        while left:
+            lines = {line for _, line in used}
+            candidate = next((each for each in left if each.line not in lines), left[0])
+            left.remove(candidate)
             is_stuck = self._stage.overruns[candidate.exercise.name] >= MOST_OVERRUNS
             if self._is_over or is_stuck or n_found == n_most:
                 return

@@ -14,7 +14,7 @@ from labkit.checks.tables.calls import Call
 from labkit.checks.why.changes import unchanged
 
 T = TypeVar("T")
-FIRST_LIMIT_S = 1.0  # of the student's own time, before it is known how long a play takes
+FIRST_LIMIT_S = 5.0  # of the student's own time, before it is known how long a play takes
 MOST_CALL_CHARS = 60
 MOST_CHARS, MOST_ITEMS = 48, 8  # of a value that a person can work out
 CLUMSY = ("NameError", "UnboundLocalError", "AttributeError", "TypeError")  # trivial to see
