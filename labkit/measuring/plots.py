@@ -61,7 +61,7 @@ COLORS = {
 GB = 10**9
 PIXELS = 100  # of a notebook's page, for an inch of a figure
 SHARPNESS = 2  # pixels of a picture for each of the page
-SCREEN = (9.1, 4.3)  # inches: so large a figure fills a slide with letters of 14 pixels
+SCREEN = (8.5, 4.35)  # inches: so large, letters have 1/45 of a slide's height at least
 N_COLORS = 128
 # On a dark page, a picture is shown negative, with its hues. Pages of JupyterLab and nbconvert, of
 # VS Code and of Colab say in these ways that they are dark; elsewhere a picture stays as it is.

@@ -61,7 +61,8 @@ def _opening(lab: Lab) -> Iterator[Slide]:
 
 
 def _body(lab: Lab) -> Iterator[Slide]:
-    stage, heading, question, n_figures = Stage(lab), "", [], 0
+    stage, heading, n_figures = Stage(lab), "", 0
+    question: list[str] = []
     for i, cell in enumerate(lab.cells):
         if cell.kind in ("given", "exercise"):
             stage.add(cell)

@@ -26,7 +26,7 @@ from labkit.measuring.panels import apart
 from labkit.measuring.plots import COLORS, DARK_PAGES, GROUND, INK, NEGATIVE, CourseFigure
 
 PAGE, LEAST_LETTERS, TOUCHING = 850, 9, 1.0  # pixels
-SLIDE, SLIDE_SCALE = (1180, 560), 0.98  # the room of a figure on a slide: autograder/builder/slides
+SLIDE, LEAST_ON_SLIDE = (1256, 640), 16  # the room of a figure on a slide of 1,280 by 720
 MOST_PANELS = 3
 LIGHTNESS = re.compile(r"\b(black|white|dark|light|bright)\b", re.IGNORECASE)
 LABS = sorted((REPOSITORY / "tests" / "labs").glob("*/every_figure.py"))
@@ -146,8 +146,8 @@ def on_a_page(figure):
 def on_a_slide(figure):
     """What is wrong with a figure on a slide, for which it changes its shape."""
     width, height = figure.for_screen().get_size_inches()
-    words = words_of(figure, SLIDE_SCALE * min(SLIDE[0], SLIDE[1] * width / height))
-    yield from too_small(figure, words, least=14)
+    words = words_of(figure, min(SLIDE[0], SLIDE[1] * width / height))
+    yield from too_small(figure, words, least=LEAST_ON_SLIDE)
     yield from on_each_other(figure, words)
     yield from cut_off(figure, words)
 
