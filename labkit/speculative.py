@@ -266,7 +266,7 @@ def speedup(
     that the target adds counts too. gamma may be 0.
 
     Raises: ValueError for alpha outside [0, 1] or gamma < 0.
-    Source: Leviathan et al., equation 1, and Theorem 3.8, where verify_s = target_s.
+    Source: Leviathan et al., equation 1 and Theorem 3.8.
     """
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha is a probability, from 0 to 1; got {alpha}")

@@ -427,7 +427,7 @@ lab.figures.gains_by_gamma(records["speculative-h200"], speedup)
 
 # %% experiment="residuals"
 eager = kit.recorded_results("eager-*.jsonl")["eager-h200"]
-display(lab.tables.rounds_table(eager))
+display(lab.tables.rounds_table(eager, speedup))
 lab.figures.residuals(records["speculative-h200"], speedup)
 
 # %% [markdown]

@@ -108,11 +108,11 @@ def planning_tables(speedup: Speedup, best_gamma: Callable[..., int]) -> Tables:
 
 
 @or_sentence
-def rounds_table(record: Record) -> Table:
+def rounds_table(record: Record, speedup: Speedup | None = None) -> Table:
     """Rounds of the experiment eager_speculation: how many lose, and the median of their ratios."""
     alone = [row for row in record.of("eager_speculation") if row.setting == ALONE]
     rows = []
-    for gain in gains(record, None, "eager_speculation"):
+    for gain in gains(record, speedup, "eager_speculation"):
         n_rounds = len(gain.row.samples_s)
         ratios = [decoding_s(alone[0], i) / decoding_s(gain.row, i) for i in range(n_rounds)]
         slower = f"{sum(ratio < 1 for ratio in ratios)} of {len(ratios)}"
