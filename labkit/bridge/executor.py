@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from gc import get_freeze_count, get_objects, unfreeze
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -101,10 +102,8 @@ class Executor:
                 from labkit.chance.source import run_scripted
 
                 return run_scripted(args[0], target, *args[1:], **kwargs)
-            case "kernel":
-                from labkit.bridge.in_triton import run_kernel
-
-                return run_kernel(target, *args, kwargs)
+            case "by":  # a function of the lab's, such as one that runs a kernel
+                return import_module(message["name"]).run_kernel(target, *args, kwargs)
             case "attribute":
                 return getattr(target, message["name"])
             case "length":

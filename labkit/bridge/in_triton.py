@@ -79,6 +79,12 @@ def load() -> Any:
     return language
 
 
+def before_fork() -> None:
+    """What the grader's zygote does for its children: import Triton, where it is there."""
+    with contextlib.suppress(NoTriton):
+        load()
+
+
 def _interpret_library(language: Any) -> None:
     """Let the interpreter run Triton's own functions, which torch may have imported to compile."""
     from triton.runtime.interpreter import InterpretedFunction

@@ -37,14 +37,6 @@ def call_and_look(proxy: Proxy, *args: Any, source: Offer | None = None) -> tupl
     return result, _listed(after, asked)[len(asked) - len(args) :]
 
 
-def run_in_triton(
-    proxy: Proxy, n_programs: int, arrays: list, numbers: list, **constants: Any
-) -> list:
-    """The arrays after a kernel of the student's has run; see `labkit.bridge.in_triton`."""
-    asked = (n_programs, arrays, numbers)
-    return _listed(_student_of(proxy).ask("kernel", proxy, asked, constants), arrays)
-
-
 def hold_attribute(proxy: Proxy, name: str) -> Proxy:
     """The current value of an attribute, kept in the student's process."""
     return _student_of(proxy).ask("attribute", proxy, name=name, hold=True)

@@ -248,9 +248,9 @@ def prepare_libraries(seed: int) -> None:
         sys.modules["torch"].default_generator.manual_seed(seed)
         sys.modules["torch"].set_num_threads = lambda n_threads: None
         sys.modules["torch"].compile = _as_it_is
-    if in_triton := sys.modules.get("labkit.bridge.in_triton"):
-        with contextlib.suppress(in_triton.NoTriton):
-            in_triton.load()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("labkit.") and (prepare := vars(module).get("before_fork")):
+            prepare()  # such as the import of Triton's interpreter
 
 
 def _as_it_is(model: Any = None, **_: Any) -> Any:
