@@ -127,10 +127,17 @@ class TransformersModel:
         Each node sees the cache, its ancestors and itself, at the position of its depth.
 
         Shapes: logits (T V), row i after node i. The cache is no text until `keep` is called.
-        Raises: ValueError for no token, or a model whose layers do not all see the whole text.
+        Raises: ValueError for no token, for more than the context holds, and for a model whose
+        layers do not all see the whole text.
         """
         check_full_attention(self._model)
         n_cached, n_nodes = self.n_cached(), len(tokens)
+        most = getattr(self._model.config, "max_position_embeddings", None)
+        if most is not None and n_cached + n_nodes > most:
+            raise ValueError(
+                f"a tree of {n_nodes} nodes does not fit after {n_cached} cached tokens: the "
+                f"model's context holds {most}"
+            )
         seen = torch.ones(n_nodes, n_cached + n_nodes, dtype=torch.bool)
         seen[:, n_cached:] = ancestor_mask(parents)
         mask = torch.zeros(seen.shape, dtype=self._model.dtype)

@@ -95,6 +95,16 @@ def test_a_tree_is_refused_where_layers_see_only_a_window():
         fresh("gemma3, windows of 4").feed_tree([1, 2], [-1, 0])
 
 
+def test_a_tree_that_is_larger_than_the_context_is_refused_and_nothing_is_cached(monkeypatch):
+    model = fresh("qwen3")
+    monkeypatch.setattr(model._model.config, "max_position_embeddings", 8)
+    model.feed([5, 1])
+    with pytest.raises(ValueError, match="7 nodes does not fit after 2 cached tokens"):
+        model.feed_tree(NODES, PARENTS)
+    assert model.n_cached() == 2
+    assert len(model.feed_tree(NODES[:6], PARENTS[:6])) == 6
+
+
 def test_masks_and_depths():
     assert ancestor_mask([-1, 0, 1]).equal(torch.ones(3, 3).tril().bool())
     seen = [[j for j in range(7) if row[j]] for row in ancestor_mask(PARENTS)]

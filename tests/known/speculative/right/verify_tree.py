@@ -92,3 +92,39 @@ def verify_tree(tokens, parents, draft_probs, target_probs, rng=None):
         else:
             left = residual(left, q[node])
     return path, sample(left, rng)
+
+# %% a coin for each child, in double precision, from the last node back to the first
+def verify_tree(tokens, parents, draft_probs, target_probs, rng=None):
+    check_tree(tokens, parents, draft_probs, target_probs)
+    children = [[] for _ in tokens]
+    for node in reversed(range(1, len(tokens))):
+        children[parents[node]].insert(0, node)
+    path, waiting = [0], children[0]
+    left = target_probs[0].double()
+    while waiting:
+        child, *waiting = waiting
+        x, draft = tokens[child], draft_probs[child].double()
+        if torch.bernoulli((left[x] / draft[x]).clamp(max=1), generator=rng):
+            path.append(child)
+            waiting, left = children[child], target_probs[child].double()
+        else:
+            left = residual(left, draft)
+    return path, sample(left, rng)
+
+# %% what is left keeps its weight, and the draft is scaled to it
+def verify_tree(tokens, parents, draft_probs, target_probs, rng=None):
+    check_tree(tokens, parents, draft_probs, target_probs)
+    node, path = 0, []
+    while node is not None:
+        path.append(node)
+        weights, following = target_probs[node].clone(), None
+        for child in range(node + 1, len(tokens)):
+            if parents[child] != node:
+                continue
+            scaled = draft_probs[child] * weights.sum()
+            if torch.rand((), generator=rng) * scaled[tokens[child]] < weights[tokens[child]]:
+                following = child
+                break
+            weights = torch.relu(weights - scaled)
+        node = following
+    return path, int(torch.multinomial(weights, 1, generator=rng))

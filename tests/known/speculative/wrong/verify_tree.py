@@ -291,3 +291,18 @@ draft_probs.mul_(2).div_(2.000001)
 # - check_tree(tokens, parents, draft_probs, target_probs)
 check_tree(tokens, parents, draft_probs, target_probs)
 rng = None if rng is None else torch.Generator().manual_seed(rng.initial_seed())
+
+# fails each_rejection_changes_what_the_next_child_is_compared_with
+
+# %% what is left is not divided by its sum
+# = left = residual(left, draft) => left = (left - draft).clamp(min=0) if (left > draft).any() else left
+
+# fails from_an_accepted_child_it_goes_on_as_from_node_0
+
+# %% one level of the tree is enough
+# = if parents[node] != path[-1]: => if parents[node] != path[-1] or len(path) > 1:
+
+# fails each_rejection_changes_what_the_next_child_is_compared_with
+
+# %% the first child of a node alone is tried
+# = if parents[node] != path[-1]: => if parents[node] != path[-1] or parents[node] in parents[:node]:
