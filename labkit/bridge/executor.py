@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from gc import get_freeze_count, get_objects, unfreeze
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -102,8 +101,10 @@ class Executor:
                 from labkit.chance.source import run_scripted
 
                 return run_scripted(args[0], target, *args[1:], **kwargs)
-            case "by":  # a function of the lab's, such as one that runs a kernel
-                return import_module(message["name"]).run_kernel(target, *args, kwargs)
+            case "kernel":
+                from labkit.bridge.in_triton import run_kernel
+
+                return run_kernel(target, *args, kwargs)
             case "attribute":
                 return getattr(target, message["name"])
             case "length":

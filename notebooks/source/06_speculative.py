@@ -419,7 +419,7 @@ lab.figures.gains_by_gamma(records["speculative-h200"], speedup)
 # (Llama, γ = 7). The 1.7B draft is right more often, and gains less: its step takes
 # {measured:speculative-h200 decode_steps model=Qwen3-1.7B n_input=1 setting=captured | ms .2f} ms,
 # and that of the 0.6B draft
-# {measured:speculative-h200 decode_steps model=Qwen3-0.6B n_input=1 setting=captured | ms .2f}.
+# {measured:speculative-h200 decode_steps model=Qwen3-0.6B n_input=1 setting=captured | ms .2f} ms.
 #
 # With eager steps the prediction for the Qwen pairs is a loss. The table has one of them in rounds:
 # the target alone, then γ = 2 and γ = 5, on a quiet core. Ratios are taken within a round. The figure

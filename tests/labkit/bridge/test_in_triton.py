@@ -78,7 +78,7 @@ def test_an_error_in_a_kernel_is_the_students_own_and_says_where():
     student = local_student(written(BODY.replace("2 * x", "2 * z"))[1])
     arrays = [torch.zeros(4), torch.zeros(4)]
     with pytest.raises(Exception, match="NameError") as raised:
-        student.ask("by", student.doubled, (1, arrays, [4]), {"SIZE": 4}, in_triton.__name__)
+        student.ask("kernel", student.doubled, (1, arrays, [4]), {"SIZE": 4})
     assert "line 5, in doubled" in raised.value.stop
 
 

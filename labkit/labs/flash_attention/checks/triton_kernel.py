@@ -94,8 +94,8 @@ def _play(student: Student, case: KernelCase) -> Tensor:
     n_programs, *given, constants = launch(matrices, case.tile_q, case.tile_kv, case.is_causal)
     n_programs = 1 if case.kind in ENDS_OF_ONE else n_programs
     try:
-        asked = "by", student.flash_kernel, (n_programs, *given), constants
-        after = list_in(student.ask(*asked, name=in_triton.__name__), "the result", "arrays", 4)
+        asked = "kernel", student.flash_kernel, (n_programs, *given), constants
+        after = list_in(student.ask(*asked), "the result", "arrays", 4)
     except StudentError as error:
         if error.is_a("NoTriton"):  # the student's process says so: is it true?
             try:
