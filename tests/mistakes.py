@@ -47,9 +47,7 @@ ENTRY = """\
 
 - **The claim that fails:** {claim}
 - **Wrong answers like this:** {seen}
-- **The smallest case:**
-
-{case}
+- **The smallest case:** {case}
 """
 
 
@@ -147,7 +145,7 @@ def _claims(lab: Lab) -> dict[str, Check]:
 
 
 def _entry(each: Mistake, claim: str) -> str:
-    case = "\n".join(f"      {line}".rstrip() for line in each.case.splitlines())
+    case = "\\\n  ".join(_escaped(line.strip()) for line in each.case.splitlines())
     seen = "; ".join(f'"{_escaped(title)}"' for title in each.seen)
     return ENTRY.format(
         number=each.number, says=_escaped(each.says), claim=_escaped(claim), seen=seen, case=case
