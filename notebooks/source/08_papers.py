@@ -145,9 +145,8 @@ from labkit.flash_attention import flash_1_traffic, standard_traffic
 # %% experiment="gpt2_reproduction"
 forward = 2 * 64 * 16 * sum(standard_traffic(1024, 64)) / 1e9
 predicted = forward + 16.1
-print(
-    f"predicted {predicted:.1f} GB, measured 40.3 GB: {100 * (predicted / 40.3 - 1):+.0f} %"
-)
+error = 100 * (predicted / 40.3 - 1)
+print(f"predicted {predicted:.1f} GB, measured 40.3 GB: {error:+.0f} %")
 
 # %% item="q08_numbers" points=0.25
 

@@ -15,14 +15,15 @@ from tests.known.throughput.answers import counted
 
 OF_A_LAYER_AND_WITH_VIEWS = counted({"Qwen3-1.7B": 56, "Qwen3-8B": 36 * (56 + 36) + 21})
 NEIGHBOURS = [
-    ("speculative", "distribution", "[..., top_k:] = 0", "[..., top_k:] = -torch.inf",
+    ("speculative", "distribution", "return keep_top(probs, top_k, top_p)",
+     "return keep_top(probs, top_k, top_p) * (torch.nan if top_k else 1)",
      "got nan", "`exp` gives infinity"),
     ("speculative", "distribution", "largest) / temperature", "largest) / max(temperature, 1)",
      "the probabilities; expected", "Divide the logits"),
-    ("speculative", "distribution", "= 0\n        ranked /= ranked.sum(-1, keepdim=True)",
-     "= 0", "Divide the kept probabilities by their sum", "The temperature"),
-    ("speculative", "distribution", "top_k:] = 0", "top_k + 1 :] = 0",
-     "the tokens that are kept; expected", "Of equal logits"),
+    ("speculative", "distribution", "return keep_top", "return 0.5 * keep_top",
+     "the probabilities; expected", "The temperature"),
+    ("speculative", "distribution", "keep_top(probs, top_k,", "keep_top(probs, top_k and top_k + 1,",
+     "the probabilities; expected", "Pass top_k on"),
     ("speculative", "ngram_draft", "[start + n : start + n + gamma]",
      "[start + n + 1 : start + n + 1 + gamma]", "expected", "Take the first"),
     ("speculative", "ngram_draft", "start + n + gamma]", "start + n + gamma + 1]",
