@@ -22,7 +22,7 @@ NEIGHBOURS = [
      "the probabilities; expected", "Divide the logits"),
     ("speculative", "distribution", "return keep_top", "return 0.5 * keep_top",
      "the probabilities; expected", "The temperature"),
-    ("speculative", "distribution", "keep_top(probs, top_k,", "keep_top(probs, top_k and top_k + 1,",
+    ("speculative", "distribution", "probs, top_k,", "probs, top_k and top_k + 1,",
      "the probabilities; expected", "Pass top_k on"),
     ("speculative", "ngram_draft", "[start + n : start + n + gamma]",
      "[start + n + 1 : start + n + 1 + gamma]", "expected", "Take the first"),
