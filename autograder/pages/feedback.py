@@ -14,6 +14,7 @@ from autograder.pages.cases import cell_of_finding
 from autograder.pages.evidence.handed_in import read_noted, read_pictures, read_pieces
 from autograder.pages.own_code import Line, shown_lines
 from autograder.pages.render import render_page
+from autograder.places import ORAL
 from autograder.record.by_hand import HandMark
 from autograder.record.folder import policy_of, seed_of
 from autograder.record.marks import Mark, most_by_part
@@ -162,6 +163,8 @@ def titles_of(lab: str) -> dict[str, str]:
 @cache
 def title_of(lab: str) -> str:
     """The heading of a lab's notebook; its name for a lab of another kit."""
+    if lab.endswith(ORAL):
+        return f"Questions about {title_of(lab.removesuffix(ORAL))}"
     with suppress(ValueError):
         return first_heading(find_lab(lab).cells[0].text)
     return lab
