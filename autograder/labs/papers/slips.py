@@ -85,11 +85,6 @@ def _moved() -> dict[str, Slip]:
     def first(tile_kv: int) -> int:
         return moved_by_first(*GPT2_HEAD, tile_kv).total
 
-    def no_statistics(tile_kv: int, back_gb: float) -> Fields:
-        length, head_dim = GPT2_HEAD
-        n_turns = ceil(length / tile_kv)
-        return moved(length * head_dim * (3 + 3 * n_turns), back_gb)
-
     def turned(**given: float) -> Fields:
         predicted = moved_by_gpt2(**given)["predicted"]
         return {"error_percent": 100 * (GPT2_GB / predicted - 1)}
@@ -100,7 +95,6 @@ def _moved() -> dict[str, Slip]:
         "reads_only": lambda tile_kv, back_gb: moved(
             moved_by_first(*GPT2_HEAD, tile_kv).reads, back_gb
         ),
-        "no_statistics": no_statistics,
         "no_back": lambda tile_kv, back_gb: moved(first(tile_kv), 0),
         "sequence": lambda tile_kv, back_gb: off(
             forward_gb(first(tile_kv)) / 64 + back_gb, GPT2_GB

@@ -34,7 +34,6 @@ TABLES: Mapping[str, Mapping[str, tuple]] = {
             (224, 4.32),
             (256, 3.64),
             (384, 2.97),
-            (512, 2.29),
         ),
     },
     "q11": {  # over the tokens w, x, y, z; of this one the target thinks more than the draft

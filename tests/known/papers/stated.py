@@ -131,6 +131,7 @@ CHOSEN: dict[str, Numbers] = {
 DERIVED: dict[str, Numbers] = {
     "q02": [tokens_per_step(0.2, 3)],
     "q07": [1e3 * 40.3 / 41.7],
+    "q08": [64 * 16, 1024, 100, 4.4, 384],  # heads, the length of GPT-2, percent
     "q09": [4 * 32, 8 * 32],  # threads of four warps, and of eight
     "q13": [71 - 15, 5 * 64, 285 - 212, 0.9**4, 0.5**4, 0.15 - 0.08, 3.24 - 2.44],
     "q14": [24, 5.44, 7.18, 4.56],  # sums of rows: the means are computed from the entries
