@@ -220,14 +220,14 @@ def run_times(
 def merge(
     state_a: tuple[Tensor, Tensor, Tensor], state_b: tuple[Tensor, Tensor, Tensor]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Merge the softmax states of the same queries over two groups of keys.
+    """Merge the softmax states of the same queries over two sets of keys.
 
     A state is maximum, total and output, as `online_softmax` returns them:
     the output is not divided by the total. Returns the state over the keys of
-    both groups.
-    A query that sees no key of a group has -inf, 0 and 0 there, and the other
-    state is the result. If it sees no key of both, the result is -inf, 0 and
-    0: avoid -inf - (-inf), which is NaN.
+    both sets.
+    A query that sees no key of a set has -inf, 0 and 0 there, and the other
+    state is the result. If it sees no key in either set, the result is -inf,
+    0 and 0: avoid -inf - (-inf), which is NaN.
     Shapes: maximum and total (Q,), output (Q D), all of them float32.
     Source: Milakov and Gimelshein (arXiv:1805.02867), section 3.1.
     """
@@ -249,8 +249,8 @@ def decode_traffic(
 
     Count for one KV head. Its group has group_size query heads, with a query
     each. The cache has n_tokens keys and values, in n_parts parts. A program
-    for each part reads the queries of the group, and the keys and values of
-    its part once for the whole group.
+    for each part reads the queries of the group. It reads the keys and values
+    of its part once. A part without keys counts like the others.
     If there is one part, the program stores the outputs, and nothing else.
     If there are more, each stores its state: maximum, total and output of
     each query. At the end one program reads all states, merges them, and
@@ -273,13 +273,13 @@ def flash_kernel(
     This is a kernel in Triton. q_ptr, k_ptr, v_ptr and o_ptr point to Q, K, V
     and O in memory. Each has n_rows rows of HEAD_DIM numbers in float16, row
     after row. scale is 1 / sqrt(HEAD_DIM). TILE_Q and TILE_KV are the rows of
-    a tile. n_rows may be no multiple of them.
-    Program i, `tl.program_id(0)`, stores rows i TILE_Q to (i + 1) TILE_Q of
-    O. It goes through the tiles of K and V in a loop. Maxima, totals and
+    a tile. n_rows need not be a multiple of them.
+    Program i, `tl.program_id(0)`, stores rows i · TILE_Q to (i + 1) · TILE_Q - 1
+    of O. It goes through the tiles of K and V in a loop. Maxima, totals and
     outputs are float32.
     Load and store nothing after the last row of an array.
-    If IS_CAUSAL, no query sees a later key. Then load no tile of K and V in
-    which no query of the program sees any key.
+    If IS_CAUSAL, no query sees a later key. Then do not load tiles of K and V
+    whose keys no query of the program sees.
     Source: FlashAttention-2 (arXiv:2307.08691), algorithm 1.
     """
     query, column = tl.program_id(0) * TILE_Q + tl.arange(0, TILE_Q), tl.arange(0, HEAD_DIM)

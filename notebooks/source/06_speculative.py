@@ -22,7 +22,7 @@
 # [glossary](../docs/glossary.md) explains the words. A CPU is enough. Cells with `TODO` are yours. The
 # check below each runs a few visible tests, the grader runs hidden ones.
 #
-# **Time:** 6 hours. {points}:
+# **Time:** 6 to 8 hours. {points}:
 #
 # {points by section}
 #
@@ -127,7 +127,7 @@ notation = {
 # A drafted token is accepted with probability Σ min(draft, target): the overlap of the two
 # distributions. Its average over the text is called **α**, the acceptance rate.
 #
-# In a block of k drafted tokens, the target checks from left to right, each token with a random number
+# A block drafts at most γ tokens (`gamma`). In a block of k drafted tokens, the target checks from left to right, each token with a random number
 # *of its own*. The first rejection ends the block: the tokens after it continue a token that is not in
 # the text. If no token is rejected, the target's last row gives one more token, the *bonus token*.
 
@@ -152,8 +152,8 @@ notation = {
 # * If r tokens are still wanted, draft at most r − 1. Cut off what follows `eos` with `cut_after`.
 # * `blocks`, if it is a list, gets one `Block(n_drafted, n_accepted, position)` for each block. The
 #   bonus token counts in neither number. `position` is the length of the text before the block.
-# * A draft with nothing to propose returns a row of logits that are all -inf. Then the block ends
-#   with the tokens drafted so far, perhaps none.
+# * A draft with nothing to propose returns a row of logits that are all -inf. Then drafting ends,
+#   perhaps without a token, and the target verifies what there is.
 # * `gamma` may be a function without arguments. Call it once before each block; 0 is a plain step.
 #
 # Build `speculative` in stages, and run the cell below after each:
@@ -197,9 +197,8 @@ for stage, seed, draft, gamma, more in (
 # %% [markdown]
 # ### Every outcome at once
 #
-# Does the text have the target's distribution? In a million texts, an error of half a percent would
-# still be invisible. Each time your code asks for a random
-# number, `kit.exact_law` takes another possible answer, until it has followed every path. The
+# Does the text have the target's distribution? In a million texts you would not see that a rare text
+# comes half a percent too often. Each time your code asks for a random number, `kit.exact_law` takes another possible answer, until it has followed every path. The
 # probability of each path is known, so the distribution of the texts is *exact*.
 
 # %% experiment="every_outcome"
@@ -343,7 +342,7 @@ print("accepted / drafted:")
 print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 
 # %% [markdown]
-# If every layer takes equally long, a draft of 28 layers takes 28 / 36 = 0.78 of a target of 36. Then
+# If every layer takes equally long, and a verification is as fast as a step, a draft of 28 layers takes 28 / 36 = 0.78 of a target of 36. Then
 # even at α = 0.8 the best gain is 1 %. In the last lines your `best_gamma` chooses γ before every block,
 # from what was accepted so far. The choice depends only on tokens that are already written, so an
 # adaptive γ is *lossless*.
@@ -436,7 +435,7 @@ lab.figures.residuals(records["speculative-h200"], speedup)
 #
 # ## 9. Other texts, other machines
 #
-# First comes the pair `tiny` on a CPU by four sources of prompts; γ is 3, which is the best, or 7. The
+# First comes the pair `tiny` on a CPU by four sources of prompts; γ is 3, the best of all sources together, or 7. The
 # figure has all γ, two drafts, and prompts of `pattern` ("simple") or `instruction` ("normal").
 #
 # Then come the best and the worst setting of the H200 on two GPUs, and one pair on five GPUs by data
@@ -447,12 +446,12 @@ lab.figures.residuals(records["speculative-h200"], speedup)
 #
 # * `"highest"` and `"lowest"`: the sources with the highest and the lowest α at γ = 3;
 # * `"overlap"`: a list of the two sources whose intervals of α overlap at γ = 3;
-# * `"lowest_at_7"`: the speedup of the lowest source at γ = 7;
-# * `"bandwidth_factor"`, `"flops_factor"`: how many times the L4's are the H200's GB/s and TFLOP/s?
+# * `"lowest_at_7"`: the measured speedup of the source with the lowest α, at γ = 7, with two decimals;
+# * `"bandwidth_factor"`, `"flops_factor"`: the H200's GB/s and TFLOP/s, divided by those of the L4;
 # * `"verification_waits_for"`: does a verification of 8 tokens without launches wait for
 #   `"bandwidth"` or `"flops"`? Compare the last two columns of milliseconds;
-# * `"gained_more"`: which card gained more in the measured table, `"H100"` or `"H200"`?
-# * `"may_be_chance"`: write `True` if these brackets overlap, or else `False`.
+# * `"gained_more"`: which card has the higher measured speedups, `"H100"` or `"H200"`?
+# * `"may_be_chance"`: write `True` if the brackets of the two cards overlap in a row, or else `False`.
 
 # %% experiment="compared_records"
 display(lab.tables.sources_table(records["speculative-cpu"], speedup))
@@ -482,8 +481,8 @@ compared = {
 # prompts at γ = 1.
 #
 # On the L4 the eager target waits for its memory, and the draft for its launches: speculation gains.
-# On the other GPUs both wait for launches. Without launches all three durations are bytes divided by
-# bandwidth, so the gain is the same on every GPU. Measured gains are smaller.
+# On the other GPUs both wait for launches. Without launches, a faster card shortens all three durations
+# by about the same factor, so the gain is the same on every GPU. Measured gains are smaller.
 #
 # ### Written answer: choosing γ
 #
@@ -597,7 +596,7 @@ batches = {"first_without_gain": 256, "keeps_all": 1.07, "keeps_512": 2.22}
 # α does not depend on B: the tiny pair had 0.758, 0.753 and 0.754 with 1, 2 and 4 texts. A project
 # report has 0.858, 0.649 and 0.618 (Llama-3.2, 3B with 1B, on a T4): suspect one of the two faults. Its
 # plain decoding of 16.99 tokens/s is 59 ms a step, but the floor is 20 ms, so the steps wait for
-# launches. Then the draft, with 16 layers of 28, gains at most 1.21 even at α = 0.858.
+# launches. Then the draft, with 16 layers of 28, speeds up at most 1.21 times, even at α = 0.858.
 #
 # ### Written answer: batches
 #
@@ -701,7 +700,7 @@ kit.Table(["widths", "guesses in a tree", "tokens per call of the target"], rows
 # ## What you have shown
 #
 # Your samplers have exactly the target's distribution: you added up every possible outcome. On the
-# H200 the three pairs run 1.42 to 1.82 times as fast with captured steps. With eager steps the same
+# H200 the three pairs run 1.51 to 1.82 times as fast with captured steps, at their best γ. With eager steps the same
 # algorithm loses. In a batch, it matters what a step waits for: weights, arithmetic or KV caches.
 #
 # **Read next**: section 3 of [Leviathan et al. (2023)](https://arxiv.org/abs/2211.17192);

@@ -25,7 +25,7 @@
 # is enough: all cells together run for about a minute. Cells with `TODO` are yours. The check below
 # each runs a few visible tests. After you hand in, the grader runs it on hidden tests.
 #
-# **Time:** 5 to 7 hours. {points}:
+# **Time:** 6 to 8 hours. {points}:
 #
 # {points by section}
 #
@@ -477,8 +477,8 @@ lab.figures.back_ends(records["flash-h200"], standard_traffic, flash_2_traffic)
 # products of the next. In its paper the first step brings 570 TFLOP/s to 620 or more at D = 128,
 # and the second to 661 TFLOP/s.
 #
-# *FlashAttention-4* is for newer GPUs (B200), which multiply 2.3 times as fast and have no more
-# special-function units in a multiprocessor. So it computes 10 to 25 % of the exponentials as
+# *FlashAttention-4* is for newer GPUs (B200). They multiply 2.3 times as fast, but a
+# multiprocessor has only as many special-function units as before. So it computes 10 to 25 % of the exponentials as
 # polynomials, by ordinary multiplications and additions. It also rescales the output only if the
 # maximum has grown by much, which saves operations.
 
@@ -540,8 +540,9 @@ lab.figures.back_ends(records["here"], standard_traffic, flash_2_traffic)
 # use the same KV head. So we put the queries of a group into one tile of Q, a row for each head. Then
 # each tile of K and V is loaded once for all of them.
 #
-# `flash_attention_2` would give one program to each KV head. A model with 8 KV heads then keeps 8 of
-# the 132 multiprocessors of an H200 at work, however long the cache is. The others wait.
+# On a GPU, many *programs* run at once, each on a multiprocessor. For one text, `flash_attention_2`
+# would have one program for each KV head. With 8 KV heads, 8 of the 132 multiprocessors of an H200 then
+# work, however long the cache is. The others wait.
 #
 # *Split KV*, also called FlashDecoding, cuts the cache into parts. Each part has a program of its
 # own. It goes through its keys as before, and stores its state: the maximum, the total and the
@@ -572,12 +573,13 @@ for n_parts in (1, 3, 8, 40):
 lab.tables.parts_table(decode_traffic)
 
 # %% [markdown]
-# One part keeps 8 multiprocessors at work. With 16 parts nearly all are, and each goes through 512
-# keys, not 8,192. With 32 parts there are more programs than multiprocessors. Some of them wait for
-# a second turn, so nothing more is gained. The states of 16 parts cost 1.2 % more moves. When many
-# texts are written at once, there are enough programs without parts.
+# With one part, 8 multiprocessors work. With 16 parts, 128 of the 132 work, and each program goes
+# through 512 keys in place of 8,192. With 32 parts there are more programs than multiprocessors. If a
+# multiprocessor runs one program at a time, some programs wait, and 32 parts gain nothing over 16. Real
+# ones can run several. The states of 16 parts cost 1.2 % more moves. When many texts are written at
+# once, there are enough programs without parts.
 #
-# `labkit.engine.triton_attention` is such a kernel. The cell measures it in 1, 8 and 32 parts where
+# `labkit.engine.triton_attention` is a kernel with split KV. The cell measures it in 1, 8 and 32 parts where
 # a GPU can run it (an H100 or later), and PyTorch's attention everywhere. The model has the heads of
 # the table above. "Cache moved" is the time to read the keys and values of one layer once.
 
@@ -596,7 +598,8 @@ for name, record in split.items():
 # parts {measured:split-h200 decode_split model=labkit n_input=131072 setting=32_parts | ms .3f} ms.
 # PyTorch's kernel takes {measured:split-h200 decode_split model=pytorch n_input=131072 | ms .3f} ms, and
 # to read the cache takes 0.137 ms at the bandwidth of a copy. So 32 parts take about
-# as long as the reading. With one part, each doubling of the cache doubles the time.
+# as long as the reading. PyTorch's kernel is faster than that, perhaps because it only reads, and a copy
+# also writes. With one part, each doubling of the cache doubles the time.
 #
 # With 1,024 tokens, 32 parts lose. They take
 # {measured:split-h200 decode_split model=labkit n_input=1024 setting=32_parts | ms .3f} ms, and 8 parts
@@ -646,8 +649,8 @@ kit.Table(headings, rows)
 #
 # Triton also has an *interpreter*, which runs a kernel on a CPU. It runs one program after the other,
 # so it says whether a kernel is right, and not how fast it is. The checks use it where there is no
-# GPU. Triton can be installed on Linux only (`pip install triton`; Colab has it). Without it, write
-# the kernel all the same, or read on. It runs when you hand it in.
+# GPU. Triton can be installed on Linux only (`pip install triton`; Colab has it). Without Triton you
+# can still write the kernel. The grader runs it when you hand it in. Or leave it out.
 #
 # | in Triton | what it is |
 # |---|---|
@@ -655,11 +658,14 @@ kit.Table(headings, rows)
 # | `tl.arange(0, TILE_Q)` | the numbers 0 to TILE_Q − 1, as a vector |
 # | `tl.load(ptr + place, mask=m, other=0.0)` | the numbers at these places after `ptr`; 0 where m is false |
 # | `tl.store(ptr + place, x, mask=m)` | writes x to these places, where m is true |
-# | `tl.dot(a, b)` | a matrix product, summed in float32 |
-# | `tl.trans(a)`, `tl.maximum(a, b)` | the transpose, the larger numbers |
+# | `tl.dot(a, b)` | a matrix product, summed in float32; a and b have the same type |
+# | `tl.trans(a)` | the transpose |
+# | `tl.maximum(a, b)`, `tl.minimum(a, b)` | the larger numbers, the smaller numbers |
 # | `tl.exp(x)`, `tl.max(x, axis=1)`, `tl.sum(x, axis=1)` | as in PyTorch |
 # | `tl.where(m, a, b)`, `x.to(tl.float16)` | as in PyTorch |
-# | `tl.full((TILE_Q,), 0.0, tl.float32)` | a vector of zeros; `tl.zeros` makes one, too |
+# | `tl.full((TILE_Q, HEAD_DIM), 0.0, tl.float32)` | a matrix of zeros; `(TILE_Q,)` gives a vector |
+# | `float("-inf")` | minus infinity |
+# | `m & n` | where both masks are true; a mask of one column fits each column |
 #
 # `place` is a matrix of whole numbers. Number d of row n lies at n · HEAD_DIM + d:
 #
@@ -667,12 +673,13 @@ kit.Table(headings, rows)
 # place = row[:, None] * HEAD_DIM + column[None, :]
 # ```
 #
-# The names in capitals are constants for the compiler: `if IS_CAUSAL:` costs nothing when the kernel
-# runs. `range(0, n_rows, TILE_KV)` is a loop over tiles. Build the kernel in four stages. The table
+# The names in capitals are constants for the compiler, and powers of two: `if IS_CAUSAL:` costs nothing
+# when the kernel runs. Write no decorator. Use no name of another cell but `tl`: the compiler does not
+# see them. This kernel stores O alone, not L. `range(0, n_rows, TILE_KV)` is a loop over tiles. Build the kernel in four stages. The table
 # below it shows the error of each:
 #
-# 1. *One tile.* There is one tile of queries and one of keys. Load them, compute the softmax of the
-#    scores, and store O.
+# 1. *One tile.* There is one tile of queries, one of keys and one of values. Load them, compute the
+#    softmax of the scores, and store O. Convert the weights to float16 for their product with V.
 # 2. *The loop.* Go through the tiles of keys. Keep maximum, total and output, as in
 #    `online_softmax`.
 # 3. *The last tile.* Mask each load and store. Keys after the last row get the score -inf.
@@ -681,7 +688,7 @@ kit.Table(headings, rows)
 # %% given="triton"
 from labkit.labs.flash_attention import tl
 
-# %% exercise="labkit.flash_attention:flash_kernel" points=2 minutes=60 level=3
+# %% exercise="labkit.flash_attention:flash_kernel" points=2 minutes=90 level=3
 
 # %% experiment="kernel_stages"
 lab.kernel.stages_table(flash_kernel)

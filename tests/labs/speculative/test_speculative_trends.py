@@ -179,15 +179,15 @@ def _rates_of_a_homework():
 
 TRENDS = [
     ("Measured gains are smaller.", _the_slower_card_gains_more),
-    ("γ is 3, which is the best, or 7.", _three_is_best),
+    ("γ is 3, the best of all sources together, or 7.", _three_is_best),
     (
         "a list of the two sources whose intervals of α overlap",
         _only_the_last_two_intervals_overlap,
     ),
-    ("the speedup of the lowest source at γ = 7", _pattern_loses_with_long_blocks),
+    ("the measured speedup of the source with the lowest α, at γ = 7", _pattern_loses_with_long_blocks),
     ("speculation is slower in 28 of 30 rounds, and at γ = 2 in 24 of 30.", _eager_steps_lose),
     ("is 59 ms a step, but the floor is 20 ms", _a_reported_speed),
-    ("gains at most 1.21 even at α = 0.858", _a_reported_pair),
+    ("speeds up at most 1.21 times, even at α = 0.858", _a_reported_pair),
     ("even at α = 0.8 the best gain is 1 %.", _layers_alone),
     ("All four follow from α between 0.77 and 0.81", _rates_of_a_homework),
     ("is 1.5 times as fast as plain decoding in one implementation", _captured_steps_win),
