@@ -14,7 +14,7 @@ from labkit.checks.why.asked import N_OTHERS, TRIVIAL, questions_of
 from labkit.checks.why.changes import Change
 
 N_OPTIONS = N_OTHERS + 1
-WORDS = {LINE: "is left out", CHANGE: "is changed"}
+WORDS = {LINE: "is left out: `pass` stands there", CHANGE: "is changed"}
 
 
 class Candidate(Protocol):
