@@ -282,30 +282,30 @@ def flash_kernel(
     whose keys no query of the program sees.
     Source: FlashAttention-2 (arXiv:2307.08691), algorithm 1.
     """
-    query, column = tl.program_id(0) * TILE_Q + tl.arange(0, TILE_Q), tl.arange(0, HEAD_DIM)
-    place = query[:, None] * HEAD_DIM + column[None, :]
-    is_query = (query < n_rows)[:, None]
+    q_row, column = tl.program_id(0) * TILE_Q + tl.arange(0, TILE_Q), tl.arange(0, HEAD_DIM)
+    place = q_row[:, None] * HEAD_DIM + column[None, :]
+    is_query = (q_row < n_rows)[:, None]
     queries = tl.load(q_ptr + place, mask=is_query, other=0.0)
-    maximum = tl.full((TILE_Q,), float("-inf"), tl.float32)
-    total = tl.zeros((TILE_Q,), tl.float32)
+    row_max = tl.full((TILE_Q,), float("-inf"), tl.float32)
+    row_sum = tl.zeros((TILE_Q,), tl.float32)
     output = tl.zeros((TILE_Q, HEAD_DIM), tl.float32)
     stop = n_rows
     if IS_CAUSAL:
         stop = tl.minimum(n_rows, (tl.program_id(0) + 1) * TILE_Q)
     for start in range(0, stop, TILE_KV):
-        key = start + tl.arange(0, TILE_KV)
-        key_place = key[:, None] * HEAD_DIM + column[None, :]
-        is_key = (key < n_rows)[:, None]
+        k_row = start + tl.arange(0, TILE_KV)
+        key_place = k_row[:, None] * HEAD_DIM + column[None, :]
+        is_key = (k_row < n_rows)[:, None]
         keys = tl.load(k_ptr + key_place, mask=is_key, other=0.0)
         values = tl.load(v_ptr + key_place, mask=is_key, other=0.0)
-        is_seen = (key < n_rows)[None, :]
+        is_seen = (k_row < n_rows)[None, :]
         if IS_CAUSAL:
-            is_seen = is_seen & (key[None, :] <= query[:, None])
+            is_seen = is_seen & (k_row[None, :] <= q_row[:, None])
         scores = tl.where(is_seen, tl.dot(queries, tl.trans(keys)) * scale, float("-inf"))
-        new_maximum = tl.maximum(maximum, tl.max(scores, axis=1))
-        rescaled = tl.exp(maximum - new_maximum)
-        weights = tl.exp(scores - new_maximum[:, None])
-        total = rescaled * total + tl.sum(weights, axis=1)
+        new_max = tl.maximum(row_max, tl.max(scores, axis=1))
+        rescaled = tl.exp(row_max - new_max)
+        weights = tl.exp(scores - new_max[:, None])
+        row_sum = rescaled * row_sum + tl.sum(weights, axis=1)
         output = rescaled[:, None] * output + tl.dot(weights.to(tl.float16), values)
-        maximum = new_maximum
-    tl.store(o_ptr + place, (output / total[:, None]).to(tl.float16), mask=is_query)
+        row_max = new_max
+    tl.store(o_ptr + place, (output / row_sum[:, None]).to(tl.float16), mask=is_query)

@@ -27,6 +27,7 @@ EXCEPT = {
     r"(Prefill|Decode)Loop len\(jobs\[\].hashes\)": "two servers share no prefix",
     r"Scheduler (order|costs.transfer|jobs\[\].hashes\[\])": "one card: no order of loops and no "
         "store; a hash is any number",
+    r"flash_kernel tile_(q|kv)": "matrix products of Triton begin at 16 rows",
     r"time_runs len\(work_s\)": "one run, after one that warms up",
     r"leaves_launch_floor_at n_context": "a check plays the answer itself as the last length",
     r"PrefixCache n_full": "checks play prompts of one block and of two as well",

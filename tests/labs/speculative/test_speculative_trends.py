@@ -184,7 +184,10 @@ TRENDS = [
         "a list of the two sources whose intervals of α overlap",
         _only_the_last_two_intervals_overlap,
     ),
-    ("the measured speedup of the source with the lowest α, at γ = 7", _pattern_loses_with_long_blocks),
+    (
+        "the measured speedup of the source with the lowest α, at γ = 7",
+        _pattern_loses_with_long_blocks,
+    ),
     ("speculation is slower in 28 of 30 rounds, and at γ = 2 in 24 of 30.", _eager_steps_lose),
     ("is 59 ms a step, but the floor is 20 ms", _a_reported_speed),
     ("speeds up at most 1.21 times, even at α = 0.858", _a_reported_pair),

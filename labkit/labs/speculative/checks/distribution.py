@@ -114,6 +114,12 @@ SLIPS = {  # what known mistakes give, by what is said of them
         lambda case: case.cut(over=1) / case.temperature
     ),
     "Apply top_k and top_p, too: `keep_top(probs, top_k, top_p)`.": lambda case: case.cut(),
+    "Pass top_k as it is: one token too many is kept.": (
+        lambda case: keep_top(case.cut(), case.top_k and case.top_k + 1, case.top_p)
+    ),
+    "The kept probabilities have to sum to 1 again. `keep_top` divides them by their sum.": (
+        lambda case: case.cut().where(case.cut("top_k", "top_p") > 0, 0)
+    ),
     "Pass top_k on, too.": lambda case: case.cut("top_p"),
     "Pass top_p on, too.": lambda case: case.cut("top_k"),
     "Apply top-k first, and top-p to its result.": lambda case: case.cut("top_p", "top_k"),
@@ -121,7 +127,11 @@ SLIPS = {  # what known mistakes give, by what is said of them
         lambda case: (case.cut("top_k", "top_p", over=1).log() / case.temperature).softmax(-1)
     ),
     "`exp` gives infinity here. Use `torch.softmax`, or subtract the largest logit first.": (
-        lambda case: case.powers() / case.powers().sum(-1, keepdim=True)
+        lambda case: (
+            case.powers() / case.powers().sum(-1, keepdim=True)
+            if case.powers().isinf().any()
+            else torch.full_like(case.powers(), -1)
+        )
     ),
 }
 

@@ -5,7 +5,7 @@
 #   sums_are_float32
 
 # %% O is not divided
-# = (output / total[:, None]).to(tl.float16) => output.to(tl.float16)
+# = (output / row_sum[:, None]).to(tl.float16) => output.to(tl.float16)
 
 # %% no scale
 # = tl.dot(queries, tl.trans(keys)) * scale => tl.dot(queries, tl.trans(keys))
@@ -17,16 +17,16 @@
 # = rescaled[:, None] * output + => output +
 
 # %% the total is not rescaled
-# = rescaled * total + => total +
+# = rescaled * row_sum + => row_sum +
 
 # %% neither is rescaled
 # = rescaled[:, None] * output + => output +
-# = rescaled * total + => total +
+# = rescaled * row_sum + => row_sum +
 
 # fails rows_after_the_end_count_nothing
 
 # %% keys after the end have the score 0
-# = is_seen = (key < n_rows)[None, :] => is_seen = (key >= 0)[None, :]
+# = is_seen = (k_row < n_rows)[None, :] => is_seen = (k_row >= 0)[None, :]
 
 # %% loads without a mask
 # = keys = tl.load(k_ptr + key_place, mask=is_key, other=0.0) => keys = tl.load(k_ptr + key_place)
@@ -37,10 +37,10 @@
 # fails the_kernel_hides_later_keys the_kernel_skips_hidden_tiles
 
 # %% a query does not see its own key
-# = key[None, :] <= query[:, None] => key[None, :] < query[:, None]
+# = k_row[None, :] <= q_row[:, None] => k_row[None, :] < q_row[:, None]
 
 # %% a query sees the next key
-# = key[None, :] <= query[:, None] => key[None, :] <= query[:, None] + 1
+# = k_row[None, :] <= q_row[:, None] => k_row[None, :] <= q_row[:, None] + 1
 
 # %% the loop ends before the diagonal
 # = (tl.program_id(0) + 1) * TILE_Q) => tl.program_id(0) * TILE_Q)
@@ -48,7 +48,7 @@
 # fails the_kernel_hides_later_keys
 
 # %% positions in the tile
-# = key[None, :] <= query[:, None] => (key - start)[None, :] <= tl.arange(0, TILE_Q)[:, None]
+# = k_row[None, :] <= q_row[:, None] => (k_row - start)[None, :] <= tl.arange(0, TILE_Q)[:, None]
 
 # fails rows_after_the_end_count_nothing the_kernel_hides_later_keys
 #   the_kernel_skips_hidden_tiles
@@ -73,8 +73,8 @@ pass
 # fails the_kernel_takes_large_scores
 
 # %% no maximum
-# = rescaled = tl.exp(maximum - new_maximum) => rescaled = tl.exp(0.0 * total)
-# = weights = tl.exp(scores - new_maximum[:, None]) => weights = tl.exp(scores)
+# = rescaled = tl.exp(row_max - new_max) => rescaled = tl.exp(0.0 * row_sum)
+# = weights = tl.exp(scores - new_max[:, None]) => weights = tl.exp(scores)
 
 # fails sums_are_float32
 
@@ -83,5 +83,5 @@ pass
 # = output = rescaled[:, None] * output + tl.dot(weights.to(tl.float16), values) => output = (rescaled[:, None] * output + tl.dot(weights.to(tl.float16), values)).to(tl.float16)
 
 # %% the total is summed in float16
-# = total = tl.zeros((TILE_Q,), tl.float32) => total = tl.zeros((TILE_Q,), tl.float16)
-# = total = rescaled * total + tl.sum(weights, axis=1) => total = (rescaled * total + tl.sum(weights, axis=1)).to(tl.float16)
+# = row_sum = tl.zeros((TILE_Q,), tl.float32) => row_sum = tl.zeros((TILE_Q,), tl.float16)
+# = row_sum = rescaled * row_sum + tl.sum(weights, axis=1) => row_sum = (rescaled * row_sum + tl.sum(weights, axis=1)).to(tl.float16)
