@@ -78,12 +78,17 @@ def of_the_machine(record):
 LOST = [second_halves, first_halves, all_but_one, of_one_model, of_the_machine]
 
 
-@pytest.mark.parametrize("lost_of", LOST)
-@pytest.mark.parametrize("name", RECORDS)
-def test_points_without_room_stop_no_figure(name, lost_of):
-    lost = lost_of(RECORDS[name])
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        pytest.param(name, lost, id=f"{name}-{lost_of.__name__}")
+        for name, record in RECORDS.items()
+        for lost_of in LOST
+        if (lost := lost_of(record))  # a curve of one point has no halves
+    ],
+)
+def test_points_without_room_stop_no_figure(name, lost):
     records = {name: without(RECORDS[name], lost)}
-    assert lost
     for figures_of in of_each_lab("figures", "figures_of"):
         for draw in figures_of(records).values():
             draw()
