@@ -20,7 +20,7 @@ from labkit.checks.why.mistakes import mistakes_in, mistakes_of
 from tests.known import mutants_of
 from tests.mistakes import as_json, found_in, json_path, labs, page_of, page_path
 
-WITH_CODE = labs()
+WITH_CODE = [lab for lab in labs() if json_path(lab).is_file()]  # a new lab has none yet
 NAMES = [lab.name for lab in WITH_CODE]
 NUMBER = re.compile(r"-?[\d,]*\.?\d+(e[-+]?\d+)?")
 
