@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from instances import some_of
 
 from autograder.builder.source import read_labs, solved_text
 from autograder.proof.matrix import namespace_of
@@ -24,6 +23,9 @@ MUTANTS = [
     for mutant in mutants_of(lab)
     if mutant.exercise in {cell.name for cell in lab.exercises}
 ]
+
+LATER = [pytest.mark.slow, pytest.mark.long]
+SOME = [one if i % 40 == 0 else pytest.param(one, marks=LATER) for i, one in enumerate(MUTANTS)]
 
 
 class Student:
@@ -131,9 +133,7 @@ def test_the_calls_of_a_class_name_each_object_and_leave_out_what_follows_the_di
 @pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # a limit in a callback
-@pytest.mark.parametrize(
-    "one", some_of(MUTANTS, *MUTANTS[::40]), ids=lambda one: f"{one[1].exercise}: {one[1].title}"
-)
+@pytest.mark.parametrize("one", SOME, ids=lambda one: f"{one[1].exercise}: {one[1].title}")
 def test_known_wrong_answers_get_a_case_and_a_line_and_no_line_of_an_answer(one, monkeypatch):
     topic, mutant = one
     student, lab = Student(topic, mutant.exercise), LABS[topic]
