@@ -4,11 +4,10 @@ docs/accessibility.md says what is tested where. Pages are taken as they are mad
 """
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_rules import keeps_the_rules
 from desk_server import LAB as DESK_LAB
 from desk_server import answers_address
 from instances import crossed
-from test_accessibility import RULES
 from test_desk import desk, out  # noqa: F401
 from test_pages import PAGES, pages  # noqa: F401
 
@@ -57,17 +56,6 @@ def page(browser):
     context = browser.new_context(reduced_motion="reduce")
     yield context.new_page()
     context.close()
-
-
-def keeps_the_rules(page):
-    response = Axe().run(page, None, RULES).response
-    wrong = [
-        (rule["id"], node["html"][:200], node["failureSummary"])
-        for rule in response["violations"]
-        for node in rule["nodes"]
-    ]
-    assert wrong == []
-    assert response["passes"]
 
 
 def look(page, width, scheme):
