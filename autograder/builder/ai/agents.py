@@ -1,23 +1,18 @@
 """`AGENTS.md` of a lab: how an AI assistant may help, made from the lab's claims and hints."""
 
-import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
-from inspect import getsource
 from string import Template
-from types import ModuleType
 
 from autograder.builder.ai import HERE, WORK_LOG
 from autograder.builder.source import Lab, SourceCell, read_course
-from labkit.checks.core import Checks, checks_of, names_of_check_modules
+from labkit.checks.core import checks_of
+from labkit.checks.why.mistakes import mistakes_of
 
 NAME = "AGENTS.md"
 HEAD = "\n## The parts, and what each check says\n"
 TABLE = "| the check's claim | its hint |\n|---|---|\n"
 KNOWN = "\nKnown mistakes, as the check names them:\n\n"
-SHARED = "\n### Known mistakes of several parts\n\n"
-SEVERAL = ""
 _ITEM = re.compile(r"^# \* \*(.*)\*$", re.MULTILINE)  # what earns points of the work log
 CODE = """
 ## Dialogues
@@ -85,48 +80,17 @@ def agents_file(lab: Lab) -> str:
     head = text.substitute(title=title, course=course.title, rubric=rubric)
     if course.ai == "none":
         return head
-    mistakes = mistakes_of(lab.topic)
+    mistakes = sentences_of(lab.topic)
     told = _dialogues(lab, mistakes) if course.ai == "tutor" else ""
     return head + told + HEAD + "".join(_parts(lab, mistakes))
 
 
-def mistakes_of(topic: str) -> dict[str, list[str]]:
-    """The sentences on known mistakes by exercise, as the checks of a lab have them.
-
-    These are the whole sentences in the code of a module, without claims and hints. SEVERAL has
-    those of modules that belong to several exercises, or to none.
-    """
-    checks = checks_of(topic)
-    known = {text for some in checks.values() for one in some for text in (one.claim, one.hint)}
-    found: dict[str, dict[str, None]] = {name: {} for name in (*checks, SEVERAL)}
-    for name in names_of_check_modules(topic):
-        module = import_module(name)
-        owners = set(_exercises_of(module))
-        place = owners.pop() if len(owners) == 1 else SEVERAL
-        found[place] |= {each: None for each in _sentences(getsource(module)) if each not in known}
-    return {name: [*sentences] for name, sentences in found.items() if sentences}
-
-
-def _exercises_of(module: ModuleType) -> Iterator[str]:
-    """The exercises that a module has checks of."""
-    for value in vars(module).values():
-        if isinstance(value, Checks):
-            yield value.exercise
-        elif hasattr(value, "check") and getattr(value, "__module__", "") == module.__name__:
-            yield value.check.exercise
-
-
-def _sentences(code: str) -> Iterator[str]:
-    """The sentences in code that are no docstring and no part of a longer text."""
-    tree = ast.parse(code)
-    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
-             for part in ast.walk(node)}  # fmt: skip
-    parts |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Constant(value=str(text)) if id(node) not in parts:
-                if text[:1].isupper() and text.endswith(".") and " " in text:
-                    yield text
+def sentences_of(topic: str) -> dict[str, list[str]]:
+    """What the checks say of known mistakes, by exercise."""
+    found: dict[str, dict[str, None]] = {}
+    for mistake in mistakes_of(topic):
+        found.setdefault(mistake.exercise, {})[mistake.says] = None
+    return {name: [*sentences] for name, sentences in found.items()}
 
 
 def _parts(lab: Lab, mistakes: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -138,8 +102,6 @@ def _parts(lab: Lab, mistakes: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield f"\n### `{cell.name}`, {cell.points:g} {unit}\n\n{TABLE}{rows}"
         if own := mistakes.get(cell.name):
             yield KNOWN + _list(own)
-    if shared := mistakes.get(SEVERAL):
-        yield SHARED + _list(shared)
 
 
 def _list(sentences: Sequence[str]) -> str:

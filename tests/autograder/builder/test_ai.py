@@ -8,7 +8,7 @@ import pytest
 
 from autograder import places
 from autograder.builder.ai import RULES
-from autograder.builder.ai.agents import agents_file, mistakes_of
+from autograder.builder.ai.agents import agents_file, sentences_of
 from autograder.builder.course_page import heading, page_tables
 from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook, cell_name
@@ -112,7 +112,7 @@ def test_the_file_for_agents_has_every_claim_and_hint_and_no_line_of_an_answer(c
 
 
 def test_known_mistakes_stand_below_the_exercise_whose_checks_name_them():
-    found = mistakes_of("kv_cache")
+    found = sentences_of("kv_cache")
     assert (
         "Both sines have the same sign. In the first half, b sin w is subtracted."
         in (found["rotate"])
