@@ -7,8 +7,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from axe_rules import RULES
 from leaks import lines_of, telling_lines
-from test_accessibility import RULES
 
 from autograder.builder.source import read_labs
 from autograder.builder.website import build_website, render
