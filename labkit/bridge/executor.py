@@ -27,6 +27,8 @@ MAX_KINDS = 12
 MAX_NAME_CHARS = 100
 STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"]
 
+frozen_at_first = cache(get_freeze_count)  # objects, before student code ran; a count of a list
+
 
 class MissingName(Exception):
     """The student's notebook does not define this name."""
@@ -48,7 +50,7 @@ class Executor:
         self._call_back = call_back
         self._held: list[Any] = []
         self._classes: dict[tuple, type] = {}
-        self._n_frozen = get_freeze_count()
+        frozen_at_first()
 
     def handle(self, message: dict, blob: bytes) -> tuple[dict, list]:
         """Perform one request. Returns the reply and its blobs; never raises for student code."""
@@ -115,7 +117,7 @@ class Executor:
                 value = target if "target" in message else args[0]
                 return value.wait() if type(value) is Waiting else value
             case "memory_errors":
-                if get_freeze_count() > self._n_frozen:
+                if get_freeze_count() > frozen_at_first():
                     unfreeze()  # what is frozen is not among the objects
                 return sum(issubclass(type(each), MemoryError) for each in get_objects())
             case unknown:

@@ -5,6 +5,7 @@ import gc
 import pytest
 import torch
 
+from labkit.bridge import executor
 from labkit.bridge.local import local_student
 from labkit.bridge.requests import (
     call_and_look,
@@ -232,6 +233,7 @@ def test_what_is_played_once_may_be_an_exception_that_is_kept():
 def test_exceptions_that_are_frozen_are_counted():
     gc.unfreeze()  # what tests before this one froze, and their exceptions
     gc.collect()
+    executor.frozen_at_first.cache_clear()
     kept = []
 
     def keep():
