@@ -5,6 +5,8 @@ It trusts what it runs, so it is for our own mutants and variants, never for sub
 
 import linecache
 from collections.abc import Mapping
+from functools import cache
+from types import CodeType
 
 from autograder.builder.source import Lab, solved_text
 from autograder.labs import cases_of, parts_of
@@ -33,8 +35,13 @@ def namespace_of(lab: Lab, replaced: Mapping[str, str] | None = None) -> dict:
             text = text if text is not None else cell.text or solved_text(cell)
             name, lines = f"<{cell.name}>", text.splitlines(keepends=True)
             linecache.cache[name] = len(text), None, lines, name  # Triton reads a kernel's text
-            exec(compile(text, name, "exec"), namespace)
+            exec(_compiled(text, name), namespace)
     return namespace
+
+
+@cache
+def _compiled(text: str, name: str) -> CodeType:
+    return compile(text, name, "exec")
 
 
 def play_all(

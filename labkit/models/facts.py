@@ -15,12 +15,17 @@ def data_path(name: str) -> Path:
 
     Raises: FileNotFoundError naming the file.
     """
-    installed = find_spec("labkit_data")
-    places = installed.submodule_search_locations if installed else ()
-    for folder in (_LABKIT / "data", _LABKIT.parent / "data", *map(Path, places)):
+    for folder in _data_folders():
         if (folder / name).exists():
             return folder / name
     raise FileNotFoundError(f"labkit's data folder has no {name}: is the installation complete?")
+
+
+@cache
+def _data_folders() -> tuple[Path, ...]:
+    installed = find_spec("labkit_data")
+    places = installed.submodule_search_locations if installed else ()
+    return (_LABKIT / "data", _LABKIT.parent / "data", *map(Path, places))
 
 
 @cache
