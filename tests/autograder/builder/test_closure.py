@@ -46,6 +46,16 @@ def test_only_a_lab_that_checks_a_law_holds_what_stands_in_for_random_numbers():
     assert holds == {"06_speculative"}
 
 
+def test_kernels_for_the_newest_gpus_are_where_a_lab_runs_them():
+    names = ("accept", "attention", "linear")
+    held = {
+        lab.number: [each for each in names if f"labkit/engine/triton_{each}.py" in code_files(lab)]
+        for lab in LABS
+    }
+    held = {number: found for number, found in held.items() if found}
+    assert held == {5: ["linear"], 7: ["attention"]}
+
+
 def test_a_wheel_asks_pip_for_what_its_modules_import_alone():
     needed = [each.partition(">")[0] for each in packages_needed(code_files(find_lab("01")))]
     assert {"numpy", "torch"} <= set(needed)

@@ -14,6 +14,7 @@ from labkit.engine import profiler
 from labkit.engine.cached import EngineBatch, EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
+from labkit.labs.speculative import experiments
 from labkit.labs.speculative import sampled as speculative_sampled
 from labkit.labs.speculative import scripted as speculative_scripted
 from labkit.labs.speculative.experiments import EXPERIMENTS, batch_sweep, block_parts, regimes
@@ -203,7 +204,7 @@ def test_a_row_has_the_average_seconds_of_each_part_of_a_block(small, monkeypatc
     assert (row.model, row.setting, len(row.samples_s)) == ("small", "gamma 3", 2)
     parts = {"draft_s": 1.0, "verify_s": 1.0, "accept_s": 1.0, "cache_s": 1.0}
     assert row.counts == {**parts, "total_s": 6.0}  # two more looks: the beginning and the end
-    assert next(looks) == 7 * 3 * speculative_scripted.N_PROFILED  # one run of three warms up
+    assert next(looks) == 7 * 3 * experiments.N_PROFILED  # one run of three warms up
     assert list(block_parts(small, 3, is_done=lambda key: key == row.key)) == []
 
 
