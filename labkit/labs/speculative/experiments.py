@@ -12,7 +12,7 @@ from typing import Any
 from labkit import zoo
 from labkit.engine.draft_head import HeadDraft, load_head
 from labkit.engine.profiler import PARTS, PartTimes, TimedSpeculation
-from labkit.labs.speculative.in_batches import batch_sweep, verify_by_batch
+from labkit.labs.speculative.in_batches import batch_groups, batch_sweep, verify_by_batch
 from labkit.labs.speculative.models import CopyDraft
 from labkit.labs.speculative.records import ALONE, N_CACHED, ratios_of
 from labkit.labs.speculative.runs import by_source_of, decode_steps, player_of, speculation
@@ -218,6 +218,7 @@ EXPERIMENTS = {  # by the name that `labkit measure` takes
         regimes,
         drafts,
         batch_sweep,
+        batch_groups,
         verify_by_batch,
     )
 }

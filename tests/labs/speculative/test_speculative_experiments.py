@@ -17,7 +17,13 @@ from labkit.engine.weights import weights_of
 from labkit.labs.speculative import experiments
 from labkit.labs.speculative import sampled as speculative_sampled
 from labkit.labs.speculative import scripted as speculative_scripted
-from labkit.labs.speculative.experiments import EXPERIMENTS, batch_sweep, block_parts, regimes
+from labkit.labs.speculative.experiments import (
+    EXPERIMENTS,
+    batch_groups,
+    batch_sweep,
+    block_parts,
+    regimes,
+)
 from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import OWN, gains, ratios_of
 from labkit.labs.speculative.runs import FED, decode_steps, speculation
@@ -138,6 +144,17 @@ def test_batches_write_as_many_tokens_whatever_their_size(small):
         if row.setting != "alone":
             n_tokens = row.counts["blocks"] + row.counts["accepted"]
             assert n_tokens == row.batch_size * row.n_new * row.counts["runs"]
+
+
+def test_rows_of_one_source_and_mixed_rows_are_the_same_texts_in_batches_of_one_size(small):
+    rows = list(batch_groups(small, "small", **BRIEF | {"n_per_source": 2}))
+    assert [row.setting for row in rows] == ["gamma 3, one source", "gamma 3, mixed"]
+    for row in rows:
+        counts = row.counts
+        assert (row.batch_size, row.n_new, counts["runs"]) == (2, 20, 2)
+        assert counts["blocks"] + counts["accepted"] == 2 * row.batch_size * row.n_new
+        n_blocks = counts["blocks"] / counts["runs"]
+        assert n_blocks / row.batch_size <= counts["target_calls"] <= n_blocks
 
 
 def test_a_batch_on_the_engine_gives_each_row_its_own_logits():
