@@ -23,9 +23,14 @@ from labkit.labs.speculative.checks.blocks import (
     law_of_row,
     row_slips,
 )
-from labkit.labs.speculative.checks.calling import N_RUNS, call, look_after_call
+from labkit.labs.speculative.checks.calling import (
+    N_RUNS,
+    PlayedCase,
+    call,
+    look_after_call,
+    whole_in,
+)
 from labkit.labs.speculative.checks.law import Claim, Weights, independent
-from labkit.labs.speculative.checks.played import PlayedCase, whole_in
 
 N_COPIES = 4  # of each row, where a generator is to decide about all
 

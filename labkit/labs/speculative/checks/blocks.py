@@ -15,9 +15,9 @@ from torch import Tensor
 
 from labkit.checks.forms import pair_in
 from labkit.checks.law import Outcome
+from labkit.labs.speculative.checks.calling import PlayedCase, whole_in
 from labkit.labs.speculative.checks.cases import residual_row
 from labkit.labs.speculative.checks.law import Weights
-from labkit.labs.speculative.checks.played import PlayedCase, whole_in
 
 Probs = tuple[float, ...]
 

@@ -15,9 +15,9 @@ from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
 from labkit.checks.law import Law, Outcome
 from labkit.labs.speculative.checks.blocks import Probs
+from labkit.labs.speculative.checks.calling import PlayedCase, whole_in
 from labkit.labs.speculative.checks.cases import residual_row
 from labkit.labs.speculative.checks.law import TOLERANCE, Weights
-from labkit.labs.speculative.checks.played import PlayedCase, whole_in
 
 Subtract = Callable[[Sequence[float], Sequence[float], int], Sequence[float]]
 STOPPED = (0,)  # no node's child: the path ends

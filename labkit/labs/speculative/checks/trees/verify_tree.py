@@ -17,8 +17,7 @@ from labkit.checks.forms import expect_refusals
 from labkit.checks.law import Law, Outcome
 from labkit.labs.speculative.checks.calling import call
 from labkit.labs.speculative.checks.cases import residual_row
-from labkit.labs.speculative.checks.law import TOLERANCE, Claim, Weights, row_law
-from labkit.labs.speculative.checks.played import token_slips
+from labkit.labs.speculative.checks.law import TOLERANCE, Claim, Weights, row_law, token_slips
 from labkit.labs.speculative.checks.trees.nodes import (
     STOPPED,
     TreeCase,
