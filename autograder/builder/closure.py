@@ -12,10 +12,16 @@ from autograder.places import REPOSITORY
 
 CHILD = REPOSITORY / "autograder/judging/child"
 MODULE = re.compile(r"\blabkit(?:\.\w+)+")
-ASKED_FOR_BY = {  # what the child imports when these checks ask for it
+# What the child imports when these checks ask for it. And kernels for the newest GPUs, which the
+# engine's registry can do without: who is measured with them.
+ASKED_FOR_BY = {
     "labkit.chance.source": "labkit.checks.law",
     "labkit.bridge.in_triton": "labkit.labs.flash_attention.checks.triton_kernel",
+    "labkit.engine.triton_accept": "labkit.labs.speculative.experiments",
+    "labkit.engine.triton_attention": "labkit.labs.speculative.experiments",
+    "labkit.engine.triton_linear": "labkit.engine.serving.decoder",
 }
+OFFERS = ("labkit.bridge.", "labkit.engine.registry")  # name modules that need not be there
 
 
 @cache
@@ -36,7 +42,7 @@ def reached_modules(lab: Lab) -> dict[str, str]:
         name, needed_by = todo.pop(0)
         if name in reached or not _is_ours(name):
             continue
-        is_lazy = name in ASKED_FOR_BY and needed_by.startswith("labkit.bridge.")
+        is_lazy = name in ASKED_FOR_BY and needed_by.startswith(OFFERS)
         if is_lazy and ASKED_FOR_BY[name] not in reached:
             waiting[name] = needed_by
             continue

@@ -11,6 +11,11 @@ from time import perf_counter
 from typing import Any
 
 import torch
+from torch import Tensor
+
+from labkit.engine.decoder import Decoder
+from labkit.engine.samplers import Speculation
+from labkit.engine.sampling import Warp
 
 PARTS = ("draft", "verify", "accept", "cache")
 
@@ -40,13 +45,13 @@ class PartTimes:
 
 
 class Stopwatch:
-    """Takes the time of one block after another; without a profile it does nothing.
+    """Takes the time of one block after another.
 
     `begin`, then `mark` at the end of each of `PARTS`, in their order, then `end`. The first part
     begins with the block. Where a step is captured, `mark` is in the step and the others are not.
     """
 
-    def __init__(self, profile: PartTimes | None, device: torch.device | str) -> None:
+    def __init__(self, profile: PartTimes, device: torch.device | str) -> None:
         self._profile = profile
         self._on_gpu = torch.device(device).type == "cuda"
         self._marks: dict[str, Any] = {}
@@ -54,8 +59,6 @@ class Stopwatch:
 
     def begin(self) -> None:
         """A block begins."""
-        if self._profile is None:
-            return
         if not self._on_gpu:
             self._marks.clear()
         self._began = perf_counter()
@@ -63,8 +66,6 @@ class Stopwatch:
 
     def mark(self, part: str) -> None:
         """All since the last mark was this part."""
-        if self._profile is None:
-            return
         if not self._on_gpu:
             self._marks[part] = perf_counter()
             return
@@ -74,8 +75,6 @@ class Stopwatch:
 
     def end(self, n_drafted: int, n_kept: int) -> None:
         """The block is over, on the device too. Raises: ValueError if a part was not marked."""
-        if self._profile is None:
-            return
         missing = [part for part in ("begin", *PARTS) if part not in self._marks]
         if missing:
             raise ValueError(f"the block ends without a mark for {', '.join(missing)}")
@@ -89,3 +88,31 @@ class Stopwatch:
             return last - first
         last.synchronize()
         return first.elapsed_time(last) / 1e3
+
+
+class TimedSpeculation(Speculation):
+    """Speculation that adds the parts of each block to a profile."""
+
+    def __init__(
+        self,
+        profile: PartTimes,
+        target: Decoder,
+        draft: Decoder,
+        gamma: int,
+        warp: Warp,
+        script: Tensor | None = None,
+    ) -> None:
+        device = target.weights.device
+        self._watches = {n_lacked: Stopwatch(profile, device) for n_lacked in (1, 2)}
+        super().__init__(target, draft, gamma, warp, script)  # steps are captured here
+
+    def _ended(self, part: str, n_lacked: int) -> None:
+        self._watches[n_lacked].mark(part)
+
+    def block(self) -> list[int]:
+        """The next block."""
+        watch = self._watches[self.n_lacked]
+        watch.begin()
+        tokens = super().block()
+        watch.end(self.gamma, len(tokens) - 1)
+        return tokens

@@ -38,6 +38,11 @@ class Kernel:
         found = getattr(import_module(f"labkit.engine.{self.module}"), self.name)
         return found(shape, n_sequences, device) if isinstance(found, type) else found
 
+    def reason(self, weights: Weights) -> str:
+        """Why it cannot run here, "" if it can. A student's labkit has not all kernels."""
+        is_here = importlib.util.find_spec(f"labkit.engine.{self.module}")
+        return self.why_not(weights) if is_here else "it is not in the labkit of this lab"
+
 
 def _why_no_early_start(weights: Weights) -> str:
     """The kernels start before the one ahead has ended: Hopper and later."""
@@ -110,7 +115,7 @@ def choose(
     for kernel in kernels or KERNELS:
         if kernel.operation != operation:
             continue
-        reason = "left out" if kernel.backend in without else kernel.why_not(weights)
+        reason = "left out" if kernel.backend in without else kernel.reason(weights)
         if not reason:
             return kernel
         reasons.append(f"{kernel.backend}: {reason}")

@@ -19,9 +19,12 @@ def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -
 def check_start(
     prompt: Sequence[int], n_new: int, target: Any, draft: Any = None, gamma: Any = 1
 ) -> None:
-    """Raise ValueError if generation cannot start, as the samplers' docstrings list.
+    """Raise ValueError for what no text can start with, before anything is fed.
 
-    A callable gamma passes, and so does the absence of a draft.
+    That is an empty prompt, n_new < 0 (0 passes), and a cache with tokens, of the target or of the
+    draft. With a draft, it is also gamma < 1, and models of different vocab_size. A gamma that is
+    a function passes, and is not called. Without a draft, pass the first three arguments alone.
+    Temperature, top_k and top_p are for `check_sampling`.
     """
     check_wanted(prompt, n_new, gamma)
     if draft is not None:
@@ -110,5 +113,9 @@ def check_rewind(n_cached: int, n_now: int) -> None:
 
 
 def cut_after(tokens: list[int], eos: int | None) -> list[int]:
-    """The tokens up to the first end-of-text token, it included; all if there is none."""
+    """Return the tokens up to the first `eos`, this one included.
+
+    Without `eos` among them, and for eos None, these are all tokens. An empty list stays empty.
+    `tokens` is not changed.
+    """
     return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens

@@ -56,16 +56,19 @@ class Block:
 
 
 def sample(probs: Tensor, rng: Generator | None = None) -> int:
-    """One token from probabilities (V,)."""
+    """Draw one token from probabilities (V,), as an int. rng None means torch's own generator."""
     return int(torch.multinomial(probs, 1, generator=rng))
 
 
 def keep_top(probs: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
     """Apply top-k, then top-p, to probabilities (... V); each row again sums to 1.
 
-    Top-k keeps the k most likely tokens. Top-p keeps the most likely tokens, and as few as
-    possible, so that their sum is at least top_p. Of equally likely tokens the first come first.
-    None keeps all. `probs` is not changed.
+    Top-k keeps the k most likely tokens, or all if there are no more. Top-p keeps the most likely
+    of the tokens left, and as few as possible, so that their sum is at least top_p. One token is
+    always kept. Of equally likely tokens the first come first. None and top_p = 1 keep all.
+
+    Returns: a tensor of the shape and dtype of `probs`, which is not changed.
+    Raises: nothing for settings out of range; `check_sampling` refuses them.
     """
     if top_k is None and top_p is None:
         return probs

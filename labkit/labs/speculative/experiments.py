@@ -11,9 +11,10 @@ from typing import Any
 
 from labkit import zoo
 from labkit.engine.draft_head import HeadDraft, load_head
-from labkit.labs.speculative.in_batches import batch_sweep, verify_by_batch
+from labkit.engine.profiler import PARTS, PartTimes, TimedSpeculation
+from labkit.labs.speculative.in_batches import batch_groups, batch_sweep, verify_by_batch
 from labkit.labs.speculative.models import CopyDraft
-from labkit.labs.speculative.records import ALONE, ratios_of
+from labkit.labs.speculative.records import ALONE, N_CACHED, ratios_of
 from labkit.labs.speculative.runs import by_source_of, decode_steps, player_of, speculation
 from labkit.labs.speculative.sampled import N_POSITIONS as N_WRITTEN
 from labkit.labs.speculative.sampled import (
@@ -26,17 +27,22 @@ from labkit.labs.speculative.sampled import (
 )
 from labkit.labs.speculative.scripted import (
     PUBLISHED,
+    Ratios,
+    ScriptedPair,
     by_transformers,
     is_engines,
-    parts_of_blocks,
+    kept_in_blocks,
+    script_of,
 )
-from labkit.measuring.device import free_device_memory
+from labkit.measuring.device import free_device_memory, rows_in_room
 from labkit.measuring.profiles import PAIRS, MachineProfile
-from labkit.measuring.records import IsDone, Row, recorded_results
+from labkit.measuring.records import IsDone, Row, measured, recorded_results
+from labkit.measuring.timing import time_in_turns
 from labkit.models.tiny import facts_of
 
 REGIMES = {"simple": "pattern", "normal": "instruction"}  # kinds of prompts, and their source
 HOMEWORK_PAIRS = ("gpt2", "gemma-1b-270m")
+N_PROFILED = 8  # blocks of a run whose parts are timed
 
 
 def block_parts(
@@ -54,8 +60,32 @@ def block_parts(
     """
     ratios = ratios_of(recorded_results("speculative-cpu*")["speculative-cpu"])
     for pair in list(filter(is_engines, profile.pairs))[:1]:
-        yield from parts_of_blocks(profile, pair, ratios, gamma, n_samples, is_done)
+        yield from _parts_of_blocks(profile, pair, ratios, gamma, n_samples, is_done)
         free_device_memory()
+
+
+def _parts_of_blocks(
+    profile: MachineProfile, pair: str, ratios: Ratios, gamma: int, n_samples: int, is_done: IsDone
+) -> Iterator[Row]:
+    ratios, note = script_of(pair, ratios)
+    numbers = kept_in_blocks(gamma, ratios[gamma], N_PROFILED)
+    row = Row(
+        "block_parts", pair, 1, N_CACHED, N_PROFILED + sum(numbers), True,
+        outcome="-", setting=f"gamma {gamma}", note=note,
+    )  # fmt: skip
+
+    def measure() -> Iterator[Row]:
+        parts = PartTimes()
+        models = ScriptedPair(pair, profile.dtype, N_CACHED, profile.device)
+        run = models.blocks(gamma, numbers, partial(TimedSpeculation, parts))
+        timing = time_in_turns({"run": run}, n_samples)
+        del parts.blocks[: -N_PROFILED * n_samples]  # to warm up
+        n_blocks = len(parts.blocks)
+        counts = {f"{part}_s": parts.seconds(part) / n_blocks for part in (*PARTS, "total")}
+        yield measured(row, timing["run"].samples_s, counts)
+
+    if not is_done(row.key):
+        yield from rows_in_room([row], measure)
 
 
 def eager_speculation(
@@ -188,6 +218,7 @@ EXPERIMENTS = {  # by the name that `labkit measure` takes
         regimes,
         drafts,
         batch_sweep,
+        batch_groups,
         verify_by_batch,
     )
 }

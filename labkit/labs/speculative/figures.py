@@ -1,85 +1,33 @@
-"""The figures of lab 6, drawn from records; predictions too, by a function of speedup.
-
-`sweep_figures` has those of sources and regimes, `batches` the one of batches.
-"""
+"""The figures that `labkit figures` draws: those of lab 6's notebook, and two more."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullFormatter
-
 from labkit.labs.speculative.batches import EXPERIMENT, by_batch
-from labkit.labs.speculative.records import (
-    OWN,
-    Gain,
-    Speedup,
-    best,
-    floor_s,
-    gains,
-    settings_of,
-    step_s,
+from labkit.labs.speculative.records import Speedup, best, gains, settings_of, step_s, words_of
+from labkit.labs.speculative.speed_figures import (
+    SETTING_COLORS,
+    gains_by_gamma,
+    models_in,
+    pairs_in,
+    regimes,
+    residuals,
+    short_name,
+    steps_by_model,
 )
-from labkit.labs.speculative.sweep_figures import acceptance_by_source, regimes
-from labkit.measuring.panels import SMALL, WIDTH, break_even, name_ends, panels, say, with_bars
+from labkit.measuring.panels import WIDTH, name_ends, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.profiles import PAIRS
 from labkit.measuring.records import NothingMeasured, Record, has_rows
 from labkit.measuring.tables import or_sentence
-from labkit.models.tiny import facts_of
-
-SETTING_COLORS = {"eager": COLORS["plain"]} | dict.fromkeys(
-    ("captured", "lean", OWN), COLORS["method"]
-)
-FLOOR = "reading the weights"
-CLOSE = 0.15  # a prediction within this part of the measurement is a good one
-COLUMNS = 3
-
-
-@or_sentence
-def steps_by_model(record: Record) -> CourseFigure:
-    """Milliseconds of a one-token step: eager, by the engine, and the floor; a line per model."""
-    models = _models(record)
-    with panels(1, 1, (WIDTH, 1.5 + 0.5 * len(models))) as (figure, ((axes,),)):
-        by_setting = {
-            setting: [1e3 * _step_or_floor_s(record, model, setting) for model in models]
-            for setting in [*settings_of(record), FLOOR]
-        }
-        for setting, times_ms in by_setting.items():
-            color = SETTING_COLORS.get(setting, COLORS["reference"])
-            mark = "|" if setting == FLOOR else "o"
-            size = {"ms": 14, "mew": 3} if setting == FLOOR else {"ms": 7}
-            axes.plot(times_ms, range(len(models)), mark, color=color, label=setting, **size)
-        for place, (*steps_ms, least_ms) in enumerate(zip(*by_setting.values(), strict=True)):
-            _write(axes, least_ms, place, -16, "center")
-            for ms in steps_ms:  # apart, however near their marks are
-                _write(axes, ms, place, 8, "right" if ms == min(steps_ms) else "left")
-        names = [f"{_short(model)}, {_layers(model)}" for model in models]
-        axes.set_yticks(range(len(models)), names)
-        axes.set(xscale="log", xlabel="milliseconds of a step of one token")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.grid(axis="y", visible=False)
-        axes.invert_yaxis()
-        axes.margins(y=0.25)
-        figure.legend(loc="outside lower right", ncols=3, fontsize=9)
-        small = min(models, key=lambda model: step_s(record, model, settings_of(record)[0]))
-        words = [
-            f"{1e3 * _step_or_floor_s(record, small, setting):.3g} ms {setting}"
-            for setting in [*settings_of(record), FLOOR]
-        ]
-        caption = "Each line is a model. The grey tick is the time to read its weights once."
-        title = f"A step of {_short(small)}: {', '.join(words)}"
-        return say(figure, title, record.provenance, caption)
 
 
 @or_sentence
 def verify_cost(record: Record) -> CourseFigure:
     """Seconds of a step over several tokens, in steps over one: what verification costs."""
-    targets = [PAIRS[pair][0] for pair in _pairs(record)] or _models(record)[:1]
-    targets = [target for target in dict.fromkeys(targets) if target in _models(record)]
+    targets = [PAIRS[pair][0] for pair in pairs_in(record)] or models_in(record)[:1]
+    targets = [target for target in dict.fromkeys(targets) if target in models_in(record)]
     fastest, costs = settings_of(record)[0], []
     with panels(1, 1, (WIDTH, 3.4)) as (figure, ((axes,),)):
         for line, target in zip(("o-", "s--", "^:"), targets, strict=False):
@@ -87,7 +35,7 @@ def verify_cost(record: Record) -> CourseFigure:
                 steps = record.of("decode_steps", target)
                 rows = [row for row in steps if row.is_ok and row.setting == setting]
                 ratios = [row.time_s / step_s(record, target, setting) for row in rows]
-                label = f"{_short(target)}, {setting}"
+                label = f"{short_name(target)}, {setting}"
                 color = SETTING_COLORS[setting]
                 axes.plot([row.n_input for row in rows], ratios, line, color=color, label=label)
             costs.append(step_s(record, target, fastest, 8) / step_s(record, target, fastest))
@@ -102,63 +50,34 @@ def verify_cost(record: Record) -> CourseFigure:
 
 
 @or_sentence
-def gains_by_gamma(record: Record, speedup: Speedup | None = None) -> CourseFigure:
-    """Speedup by gamma: a panel per pair; predictions are dashed.
-
-    Bars: from the least to the greatest round.
-    """
-    every = gains(record, speedup)
-    by_pair = {pair: [g for g in every if g.row.model == pair] for pair in _pairs(record)}
-    by_pair = {pair: found for pair, found in by_pair.items() if found}
-    n_rows = math.ceil(len(by_pair) / COLUMNS)
-    n_columns = min(COLUMNS, len(by_pair))
-    with panels(n_rows, n_columns, (WIDTH, 0.9 + 2.6 * n_rows), sharey=True) as (figure, grid):
-        for axes in grid.flat[len(by_pair) :]:
-            axes.set_visible(False)
-        for axes, (pair, found) in zip(grid.flat, by_pair.items(), strict=False):
-            _draw_gains(axes, found)
-            low, high = min(g.alpha[0] for g in found), max(g.alpha[0] for g in found)
-            axes.set_title(f"{pair}\nα from {low:.2f} to {high:.2f}", fontsize=9)
-            axes.set(xlabel="gamma", xticks=[gain.gamma for gain in found])
-        for row in grid:
-            row[0].set(ylabel="speedup", ylim=(0, None))
-        top = best(every)
-        title = (
-            f"The best: {top.row.model} at γ = {top.gamma} is {top.speedup[0]:.2f} times as fast "
-            "as the target alone"
-        )
-        caption = (
-            "Points are measured, bars reach from the least to the greatest round. "
-            "Dashed lines are predicted by speedup."
-        )
-        say(figure, title, f"{top.row.note}; {record.provenance}", caption)
-        name_ends(grid.flat[len(by_pair) - 1])
-    return figure
-
-
-@or_sentence
-def residuals(record: Record, speedup: Speedup | None = None) -> CourseFigure:
-    """Measured speedup over the predicted one, by gamma; the band is 15 % to either side."""
-    every = [gain for gain in gains(record, speedup) if gain.predicted]
-    if not every:
-        raise NothingMeasured.of(record.of("decode_steps"), "decode_steps")
-    ratios = {id(gain): gain.speedup[0] / next(iter(gain.predicted.values())) for gain in every}
-    with panels(1, 1, (WIDTH, 3.2)) as (figure, ((axes,),)):
-        for mark, pair in zip("os^vD<>", _pairs(record), strict=False):
-            line = [gain for gain in every if gain.row.model == pair]
-            heights, gammas = [ratios[id(gain)] for gain in line], [gain.gamma for gain in line]
-            axes.plot(gammas, heights, f"{mark}-", color=COLORS["other"], label=pair, ms=5)
-        axes.axhspan(1 - CLOSE, 1 + CLOSE, color=COLORS["free"])
-        axes.text(0.01, 1 + CLOSE, "±15 %", fontsize=9, transform=axes.get_yaxis_transform())
-        axes.set(xlabel="gamma", ylabel="measured / predicted")
-        low, high = axes.get_ylim()
-        axes.set_ylim(min(0.7, low), max(1.3, high))
-        axes.set_xticks(sorted({gain.gamma for gain in every}))
-        n_close = sum(abs(ratio - 1) <= CLOSE for ratio in ratios.values())
-        title = f"{n_close} of {len(ratios)} predictions are within 15 % of the measured speedup"
-        say(figure, title, record.provenance, "Each line is a pair of models.")
-        name_ends(axes)
-    return figure
+def acceptance_by_source(
+    record: Record, pair: str = "tiny", speedup: Speedup | None = None
+) -> CourseFigure:
+    """alpha and speedup of each source of prompts, at the pair's best gamma."""
+    of_pair = [gain for gain in gains(record, speedup) if gain.row.model == pair]
+    if not of_pair:
+        raise NothingMeasured.of(record.of("speculation", pair), "speculation")
+    chosen = best(of_pair)
+    every = gains(record, speedup, "by_source")
+    shown = [gain for gain in every if (gain.row.model, gain.gamma) == (pair, chosen.gamma)]
+    sources = [words_of(gain.row)[1] for gain in shown]
+    with panels(1, 2, (WIDTH, 3.2)) as (figure, ((left, right),)):
+        for axes, name, label in ((left, "alpha", "α"), (right, "speedup", "speedup")):
+            middles, lows, highs = zip(*(getattr(gain, name) for gain in shown), strict=True)
+            places = range(len(shown))
+            axes.bar(places, middles, 0.6, color=COLORS["other"])
+            axes.vlines(places, lows, highs, color="black", linewidth=1.5)
+            mean = getattr(chosen, name)[0]
+            axes.axhline(mean, color=COLORS["reference"], ls="--", lw=1.2, label="all prompts")
+            axes.set_xticks(places, sources)
+            axes.grid(axis="x", visible=False)
+            axes.set_title(f"{label} at γ = {chosen.gamma}")
+        handles, labels = right.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower right", fontsize=9)
+        alphas = {gain.alpha[0]: source for gain, source in zip(shown, sources, strict=True)}
+        title = f"α is highest for {alphas[max(alphas)]} and lowest for {alphas[min(alphas)]}"
+        caption = "The bars hold 95 % of α, and the least and the greatest round of the speedup."
+        return say(figure, title, record.provenance, caption)
 
 
 def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
@@ -178,43 +97,3 @@ def figures_of(records: Mapping[str, Record]) -> dict[str, Drawing]:
         for name, (draw, experiment) in drawings.items()
         if has_rows(record, experiment)
     }
-
-
-def _draw_gains(axes: Axes, found: Sequence[Gain]) -> None:
-    gammas = [gain.gamma for gain in found]
-    with_bars(axes, gammas, [gain.speedup for gain in found], "measured", "black")
-    for setting in found[0].predicted:
-        known = [gain for gain in found if setting in gain.predicted]
-        points = [[gain.gamma for gain in known], [gain.predicted[setting] for gain in known]]
-        axes.plot(*points, "--", color=SETTING_COLORS[setting], label=f"by {setting} steps")
-    break_even(axes)
-
-
-def _pairs(record: Record) -> list[str]:
-    return list(dict.fromkeys(row.model for row in record.of("speculation") if row.is_ok))
-
-
-def _models(record: Record) -> list[str]:
-    found = [row.model for row in record.of("decode_steps") if row.is_ok]
-    if not found:
-        raise NothingMeasured.of(record.of("decode_steps"), "decode_steps")
-    return list(dict.fromkeys(found))
-
-
-def _write(axes: Axes, ms: float, place: int, above: int, side: str) -> None:
-    if not math.isnan(ms):
-        where = {"xytext": (0, above), "textcoords": "offset points", "ha": side}
-        axes.annotate(f"{ms:.3g}", (ms, place), fontsize=SMALL, **where)
-
-
-def _step_or_floor_s(record: Record, model: str, setting: str) -> float:
-    return floor_s(record, model) if setting == FLOOR else step_s(record, model, setting)
-
-
-def _short(model: str) -> str:
-    return model.rpartition("/")[2]
-
-
-def _layers(model: str) -> str:
-    n_layers = facts_of(model)["num_hidden_layers"]
-    return f"{n_layers} layer{'s' * (n_layers > 1)}"

@@ -68,11 +68,7 @@ def batch_sweep(
     texts = texts_of(pair, each.n_per_source)
     ways = [Way(ALONE, 0), Way(f"gamma {gamma}", gamma)]
     for size in sizes:
-        groups = [texts[i : i + size] for i in range(0, len(texts) - size + 1, size)]
-        batches = [
-            Text(f"batch {i}", "", tuple(text.tokens for text in group))
-            for i, group in enumerate(groups)
-        ]
+        batches = _batched([texts[i : i + size] for i in range(0, len(texts) - size + 1, size)])
         sizes_of = {"batch_size": size, "n_new": each.n_new * len(batches)}
         rows = [
             replace(each.row("batch_sweep", pair, texts, way.setting), **sizes_of) for way in ways
@@ -82,6 +78,44 @@ def batch_sweep(
             return partial(play_batch, SampledPair(pair, profile).decoders(size))
 
         yield from written(rows, make_play, batches, ways, each, is_done)
+
+
+def batch_groups(
+    profile: MachineProfile,
+    pair: str = "tiny",
+    gamma: int = 3,
+    *,
+    is_done: IsDone = lambda key: False,
+    **task: Any,
+) -> Iterator[Row]:
+    """The same texts in batches of one source each, and in mixed batches of the same size.
+
+    Texts of one source are accepted alike. A batch needs as many calls of the target as its slowest
+    row, so counts has target_calls of a run. A pair as for `batch_sweep`.
+    """
+    each = Task(**task)
+    texts = texts_of(pair, each.n_per_source)
+    n_sources = len(dict.fromkeys(text.source for text in texts))
+    size, way = len(texts) // n_sources, Way(f"gamma {gamma}", gamma)
+    groupings = {
+        "one source": [texts[i * size : (i + 1) * size] for i in range(n_sources)],
+        "mixed": [texts[i::n_sources] for i in range(n_sources)],
+    }
+    for name, groups in groupings.items():
+        row = each.row("batch_groups", pair, texts, f"{way.setting}, {name}")
+        row = replace(row, batch_size=len(groups[0]), n_new=each.n_new * len(groups))
+
+        def make_play(n_rows: int = row.batch_size) -> Callable[..., None]:
+            return partial(play_batch, SampledPair(pair, profile).decoders(n_rows))
+
+        yield from written([row], make_play, _batched(groups), [way], each, is_done)
+
+
+def _batched(groups: Sequence[Sequence[Text]]) -> list[Text]:
+    return [
+        Text(f"batch {i}", "", tuple(text.tokens for text in group))
+        for i, group in enumerate(groups)
+    ]
 
 
 def play_batch(

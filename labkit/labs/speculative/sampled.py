@@ -111,7 +111,8 @@ class Played:
     def filled(self, row: Row, texts: Sequence[Text]) -> Row:
         """The row with what was seen of these texts: a sample is a run over all of them.
 
-        counts has seconds per run in prompts and in all steps, and the mean step of each model.
+        counts has per run the seconds of prompts and of all steps, and the calls of each model and
+        their mean duration.
         """
         ids = [text.id for text in texts]
         samples_s, prefill_s = (
@@ -124,6 +125,7 @@ class Played:
             steps_s = [s for i in ids for s in self.steps_s.get((i, name), [])]
             if steps_s:
                 counts[f"{name}_step_s"] = fmean(steps_s)
+                counts[f"{name}_calls"] = len(steps_s) / n_runs
                 counts["steps_s"] += sum(steps_s) / n_runs
         blocks = [block for block in self.blocks if block.prompt_id in ids]
         return measured(row, samples_s, counts | counts_of(blocks))

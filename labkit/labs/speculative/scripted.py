@@ -17,9 +17,8 @@ import torch
 from torch import Tensor
 
 from labkit import zoo
-from labkit.engine.captured import Autoregression, Speculation
 from labkit.engine.decoder import Decoder
-from labkit.engine.profiler import PARTS, PartTimes
+from labkit.engine.samplers import Autoregression, Speculation
 from labkit.engine.sampling import Warp
 from labkit.engine.weights import KNOWN, weights_of
 from labkit.labs.speculative.models import TransformersModel
@@ -41,8 +40,6 @@ PUBLISHED: Mapping[str, Ratios] = {  # of three pairs, as the homework's tables 
 N_POSITIONS = 1024
 N_BLOCKS = 80
 N_ALONE = 200  # tokens of a run without a draft
-N_PROFILED = 8  # blocks of a run whose parts are timed
-TIMED = (*PARTS, "total")
 N_EAGER = 12  # blocks of the script of a run by transformers, which takes longer
 DRAFTED, OTHER = 1, 2  # the token that a scripted draft proposes; the target's, where it disagrees
 
@@ -59,7 +56,7 @@ def scripted(
 
     ratios: accepted / drafted by gamma, where none are published for the pair.
     """
-    ratios, note = _script(pair, ratios)
+    ratios, note = script_of(pair, ratios)
     if is_engines(pair) and profile.device == "cuda":
         yield from _by_engine(profile, pair, ratios, note, n_samples, is_done)
     else:
@@ -72,7 +69,7 @@ def is_engines(pair: str) -> bool:
     return all(config_of(name).model_type in KNOWN for name in PAIRS[pair])
 
 
-def _script(pair: str, ratios: Ratios) -> tuple[Ratios, str]:
+def script_of(pair: str, ratios: Ratios) -> tuple[Ratios, str]:
     """The rates of a pair, published where there are some, and what a row says of them."""
     source = "published" if pair in PUBLISHED else "another pair's"
     return PUBLISHED.get(pair, ratios), f"random weights, {source} acceptance scripted"
@@ -113,7 +110,7 @@ def by_transformers(
     is_done: IsDone,
 ) -> Iterator[Row]:
     """As `scripted`, with eager steps. All ways make as many tokens, so a script may be cut."""
-    note = _script(pair, ratios)[1]
+    note = script_of(pair, ratios)[1]
     text = Text("scripted", "", (DRAFTED,) * N_CACHED)
     ways = [Way(ALONE, 0), *(Way(f"gamma {gamma}", gamma) for gamma in ratios)]
     rows = [
@@ -125,31 +122,6 @@ def by_transformers(
         return partial(EagerPair(pair, profile, ratios).play, samplers)
 
     yield from written(rows, make_play, [text], ways, task, is_done)
-
-
-def parts_of_blocks(
-    profile: MachineProfile, pair: str, ratios: Ratios, gamma: int, n_samples: int, is_done: IsDone
-) -> Iterator[Row]:
-    """The row of the experiment block_parts for a pair: seconds of a block's parts, on average."""
-    ratios, note = _script(pair, ratios)
-    numbers = kept_in_blocks(gamma, ratios[gamma], N_PROFILED)
-    row = Row(
-        "block_parts", pair, 1, N_CACHED, N_PROFILED + sum(numbers), True,
-        outcome="-", setting=f"gamma {gamma}", note=note,
-    )  # fmt: skip
-
-    def measure() -> Iterator[Row]:
-        parts = PartTimes()
-        run = ScriptedPair(pair, profile.dtype, N_CACHED, profile.device).blocks(
-            gamma, numbers, parts
-        )
-        timing = time_in_turns({"run": run}, n_samples)
-        del parts.blocks[: -N_PROFILED * n_samples]  # to warm up
-        counts = {f"{part}_s": parts.seconds(part) / len(parts.blocks) for part in TIMED}
-        yield measured(row, timing["run"].samples_s, counts)
-
-    if not is_done(row.key):
-        yield from rows_in_room([row], measure)
 
 
 def kept_in_blocks(gamma: int, ratio: float, n_blocks: int) -> list[int]:
@@ -189,11 +161,11 @@ class ScriptedPair:
         return run
 
     def blocks(
-        self, gamma: int, kept: Sequence[int], parts: PartTimes | None = None
+        self, gamma: int, kept: Sequence[int], make: Callable[..., Speculation] = Speculation
     ) -> Callable[[], None]:
-        """A run of as many blocks as `kept` has numbers. parts: takes the times of each block."""
+        """A run of as many blocks as `kept` has numbers."""
         script = torch.tensor(kept, device=self._device)
-        sampler = Speculation(self.target, self.draft, gamma, Warp(1.0), script, parts)
+        sampler = make(self.target, self.draft, gamma, Warp(1.0), script)
 
         def run() -> None:
             self._rewind()

@@ -1,7 +1,7 @@
 """The tables of lab 6, from records alone: steps, gains, sources, regimes, machines."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from statistics import median
 
 from labkit.labs.speculative.records import (
@@ -17,9 +17,8 @@ from labkit.labs.speculative.records import (
     step_s,
     words_of,
 )
-from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.profiles import PAIRS
-from labkit.measuring.records import Record, has_rows
+from labkit.measuring.records import Record
 from labkit.measuring.tables import Table, Tables, or_sentence
 from labkit.models.facts import gpus
 from labkit.models.tiny import facts_of
@@ -155,26 +154,6 @@ def drafts_table(record: Record, speedup: Speedup | None = None) -> Table:
     return Table(headings, rows, f"Three drafts of one target: {record.provenance}")
 
 
-def hardware_table(records: Mapping[str, Record], speedup: Speedup | None = None) -> Table:
-    """The machines, and the best and the worst setting of each: what was gained where.
-
-    Bandwidth and memory of a card are its data sheet's; of another machine, what was measured.
-    """
-    headings = ["device", "memory", "GB/s", "setting", "alone ms", "ms"]
-    lines = []
-    for record in records.values():
-        if not has_rows(record, "speculation"):
-            said = [*_machine_cells(record), "no time was measured"]
-            lines.append([*said, *[None] * (len(headings) + 2 - len(said))])
-            continue
-        for gain in _best_and_worst(gains(record, speedup)):
-            setting = f"{gain.row.model}, {gain.row.setting}"
-            times = [f"{1e3 * seconds:.3g}" for seconds in (gain.alone_s, gain.token_s)]
-            alpha, ratio = f"{gain.alpha[0]:.2f}", f"{gain.speedup[0]:.2f}"
-            lines.append([*_machine_cells(record), setting, *times, alpha, ratio])
-    return Table([*headings, "alpha", "speedup"], lines)
-
-
 def same_settings_table(machines: Sequence[Record], speedup: Speedup | None = None) -> Table:
     """The best and the worst setting of the last machine, on each of these that ran the same pairs.
 
@@ -182,34 +161,27 @@ def same_settings_table(machines: Sequence[Record], speedup: Speedup | None = No
     """
     by_setting = [{(g.row.model, g.gamma): g for g in gains(each, speedup)} for each in machines]
     lines = []
-    for chosen in _best_and_worst(by_setting[-1].values()):
+    for chosen in best_and_worst(by_setting[-1].values()):
         pair, gamma = chosen.row.model, chosen.gamma
         for record, found in zip(machines, by_setting, strict=True):
             gain = found[pair, gamma]
             steps = [step_s(record, model, "captured") for model in PAIRS[pair]]
             times = [f"{1e3 * each_s:.2f}" for each_s in (*steps, gain.alone_s, gain.token_s)]
             middle, low, high = gain.speedup
-            cells = [pair, gamma, _machine_cells(record)[0], *times]
+            cells = [pair, gamma, device_of(record), *times]
             lines.append([*cells, f"{middle:.2f} [{low:.2f}, {high:.2f}]"])
     headings = ["pair", "γ", "device", "target ms", "draft ms", "alone ms", "ms", "speedup"]
     return Table(headings, lines, "the same settings, captured steps")
 
 
-def _best_and_worst(every: Collection[Gain]) -> tuple[Gain, Gain]:
+def best_and_worst(every: Collection[Gain]) -> tuple[Gain, Gain]:
     return best(every), min(every, key=lambda each: each.speedup[0])
 
 
-def _machine_cells(record: Record) -> list[str]:
-    notes = [row.note for row in record.of("roofline")] if knows_machine(record) else []
-    facts = gpus().get(notes[-1]) if notes else None
-    if not notes:
-        return [record.provenance.device, "-", "-"]
-    if facts is None:
-        bandwidth = f"{roofline_of(record).bandwidth / 1e9:,.0f}"
-        memory = f"{record.of('roofline')[-1].counts['memory_bytes'] / 2**30:.0f} GiB"
-        return [record.provenance.device, memory, bandwidth]
-    memory, bandwidth = f"{facts['vram_marketed_GB']} GB", f"{facts['bandwidth_GBps']:,}"
-    return [facts["name"], memory, bandwidth]
+def device_of(record: Record) -> str:
+    """The name on the card's data sheet, or else the one that the machine reports."""
+    facts = (gpus().get(row.note) for row in record.of("roofline"))
+    return next((each["name"] for each in facts if each), record.provenance.device)
 
 
 def _accepted_cells(gain: Gain) -> list[str]:

@@ -165,6 +165,15 @@ def test_what_cannot_run_here_gives_way_and_says_why():
         registry.choose("convolution", weights)
 
 
+def test_a_kernel_that_a_students_labkit_lacks_gives_way():
+    weights = weights_of(model("tiny-target"), 8)
+    *_, torchs = [kernel for kernel in registry.KERNELS if kernel.operation == "attention"]
+    lacked = replace(torchs, backend="newest", module="not_in_this_wheel")
+    assert registry.choose("attention", weights, kernels=(lacked, torchs)) == torchs
+    with pytest.raises(ValueError, match="newest: it is not in the labkit of this lab"):
+        registry.choose("attention", weights, kernels=(lacked,))
+
+
 def test_each_kernel_stands_where_the_table_says():
     for kernel in (*registry.KERNELS, *flash.KERNELS):  # read, not imported: Triton may be absent
         code = (Path(registry.__file__).parent / f"{kernel.module}.py").read_text("utf-8")

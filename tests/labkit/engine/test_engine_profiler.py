@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 
 from labkit import zoo
 from labkit.engine import profiler
-from labkit.engine.captured import Speculation
 from labkit.engine.decoder import Decoder
-from labkit.engine.profiler import PARTS, BlockTimes, PartTimes, Stopwatch
+from labkit.engine.profiler import PARTS, BlockTimes, PartTimes, Stopwatch, TimedSpeculation
+from labkit.engine.samplers import Speculation
 from labkit.engine.sampling import Warp
 from labkit.engine.weights import weights_of
 
@@ -52,14 +54,14 @@ def test_each_part_gets_the_time_since_the_mark_before(clock):
 
 @pytest.fixture
 def written(pair):
-    """Blocks of `Speculation`, whose steps are not captured on a CPU."""
+    """Blocks of speculation, whose steps are not captured on a CPU."""
 
-    def write(profile):
+    def write(make):
         torch.manual_seed(1)
         for decoder in pair:
             decoder.arena.rewind(0)
             decoder.feed(torch.arange(5, 20)[None])
-        sampler = Speculation(*pair, 4, Warp(1.0), profile=profile)
+        sampler = make(*pair, 4, Warp(1.0))
         sampler.begin(20)
         return [sampler.block() for _ in range(12)]
 
@@ -68,14 +70,14 @@ def written(pair):
 
 def test_parts_sum_to_the_total_and_blocks_are_those_of_the_run(written):
     profile = PartTimes()
-    kept = [len(tokens) - 1 for tokens in written(profile)]
+    kept = [len(tokens) - 1 for tokens in written(partial(TimedSpeculation, profile))]
     assert [(block.n_drafted, block.n_kept) for block in profile.blocks] == [(4, n) for n in kept]
     total = profile.seconds("total")
     assert 0.95 * total <= sum(profile.seconds(part) for part in PARTS) <= total
 
 
 def test_a_profile_changes_no_token(written):
-    assert written(None) == written(PartTimes())
+    assert written(Speculation) == written(partial(TimedSpeculation, PartTimes()))
 
 
 def test_a_part_without_a_mark_is_an_error(clock):
@@ -89,11 +91,3 @@ def test_a_part_without_a_mark_is_an_error(clock):
         else:
             with pytest.raises(ValueError, match="ends without a mark for verify"):
                 watch.end(1, 1)
-
-
-def test_without_a_profile_nothing_is_timed(monkeypatch):
-    monkeypatch.setattr(profiler, "perf_counter", None)
-    watch = Stopwatch(None, "cuda")
-    watch.begin()
-    watch.mark("draft")
-    watch.end(1, 0)

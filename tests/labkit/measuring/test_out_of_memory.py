@@ -13,7 +13,7 @@ import pytest
 from labkit.labs import of_each_lab
 from labkit.labs.flash_attention import figures as flash_figures
 from labkit.labs.flash_attention import tables as flash_tables
-from labkit.labs.speculative import figures as speculative_figures
+from labkit.labs.speculative import speed_figures as speculative_figures
 from labkit.labs.speculative import tables as speculative_tables
 from labkit.labs.throughput import experiments as throughput
 from labkit.labs.throughput import figures as throughput_figures

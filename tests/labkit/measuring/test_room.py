@@ -95,6 +95,7 @@ EXPERIMENTS = {
     "6 batch_sweep": partial(
         fill, rows=recorded.batch_sweep, pair="one layer", sizes=(1, 2), **BRIEF
     ),
+    "6 batch_groups": partial(fill, rows=recorded.batch_groups, pair="one layer", **BRIEF),
     "7 sdpa": partial(fill, rows=flash.sdpa, sizes=flash.Sizes((16, 32), 1, (16,), 1)),
     "7 decode_split": partial(
         fill, rows=decode.decode_split, sizes=decode.Sizes((16, 32), 2, 1, 16, 1, 1)

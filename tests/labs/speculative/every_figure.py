@@ -6,7 +6,7 @@ from functools import partial
 from labkit import speculative
 from labkit.labs.speculative import figures as speculative_figures
 from labkit.labs.speculative import pictures as speculative_pictures
-from labkit.labs.speculative import sweep_figures
+from labkit.labs.speculative import speed_figures
 from labkit.labs.speculative import widget as speculative_widget
 from labkit.measuring.plots import CourseFigure
 from labkit.measuring.records import has_rows, recorded_results
@@ -19,9 +19,9 @@ def every_figure() -> Iterator[tuple[str, CourseFigure]]:
     for name, draw in speculative_figures.figures_of(records).items():
         yield name, draw()
     predicted = {
-        "gains": (speculative_figures.gains_by_gamma, "speculation"),
-        "residuals": (speculative_figures.residuals, "speculation"),
-        "regimes": (sweep_figures.regimes, "regimes"),
+        "gains": (speed_figures.gains_by_gamma, "speculation"),
+        "residuals": (speed_figures.residuals, "speculation"),
+        "regimes": (speed_figures.regimes, "regimes"),
     }
     for name, record in records.items():
         for what, (draw, experiment) in predicted.items():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labkit.labs.speculative.models import Counted, TableModel
-from labkit.models.sampling import Block
+from labkit.models.sampling import Block, sample
 from labkit.speculative import (
     autoregressive,
     distribution,
@@ -185,6 +185,28 @@ def test_a_gamma_that_learns_from_the_text_keeps_the_law(monkeypatch):
     law = exact_law(play, monkeypatch)
     assert deviation(law, exact_law(play_alone, monkeypatch)) < 1e-12
     assert len(chosen) > 4
+
+
+def test_a_block_that_is_drafted_again_after_a_rejection_loses_the_law(monkeypatch):
+    def verify_again(drafted, draft_probs, target_probs, rng=None):
+        n_kept, token = verify(drafted, draft_probs, target_probs, rng)
+        if drafted and n_kept == 0:
+            other = sample(draft_probs[0], rng)
+            n_kept_then, token = verify([other], draft_probs, target_probs, rng)
+            return 0, other if n_kept_then else token
+        return n_kept, token
+
+    monkeypatch.setattr("labkit.speculative.verify", verify_again)
+    law, alone = laws(monkeypatch, table(1), table(2), [1, 0], 2, 1)
+    assert deviation(law, alone) > 0.01
+    draft = table(2)
+    draft.feed([1])
+    preferred = int(draft.feed([0])[-1].argmax())
+    share, right = (
+        sum(chance for text, chance in each.items() if text[0] == preferred)
+        for each in (law, alone)
+    )
+    assert share > right + 0.01
 
 
 def test_the_same_stream_gives_the_same_text_and_another_another():

@@ -14,9 +14,16 @@ from labkit.engine import profiler
 from labkit.engine.cached import EngineBatch, EngineModel
 from labkit.engine.decoder import Decoder
 from labkit.engine.weights import weights_of
+from labkit.labs.speculative import experiments
 from labkit.labs.speculative import sampled as speculative_sampled
 from labkit.labs.speculative import scripted as speculative_scripted
-from labkit.labs.speculative.experiments import EXPERIMENTS, batch_sweep, block_parts, regimes
+from labkit.labs.speculative.experiments import (
+    EXPERIMENTS,
+    batch_groups,
+    batch_sweep,
+    block_parts,
+    regimes,
+)
 from labkit.labs.speculative.models import TransformersModel
 from labkit.labs.speculative.records import OWN, gains, ratios_of
 from labkit.labs.speculative.runs import FED, decode_steps, speculation
@@ -139,6 +146,17 @@ def test_batches_write_as_many_tokens_whatever_their_size(small):
             assert n_tokens == row.batch_size * row.n_new * row.counts["runs"]
 
 
+def test_rows_of_one_source_and_mixed_rows_are_the_same_texts_in_batches_of_one_size(small):
+    rows = list(batch_groups(small, "small", **BRIEF | {"n_per_source": 2}))
+    assert [row.setting for row in rows] == ["gamma 3, one source", "gamma 3, mixed"]
+    for row in rows:
+        counts = row.counts
+        assert (row.batch_size, row.n_new, counts["runs"]) == (2, 20, 2)
+        assert counts["blocks"] + counts["accepted"] == 2 * row.batch_size * row.n_new
+        n_blocks = counts["blocks"] / counts["runs"]
+        assert n_blocks / row.batch_size <= counts["target_calls"] <= n_blocks
+
+
 def test_a_batch_on_the_engine_gives_each_row_its_own_logits():
     model = zoo.load("tiny-draft").model
     batch = EngineBatch(Decoder(weights_of(model, 32), 32, 3))
@@ -203,7 +221,7 @@ def test_a_row_has_the_average_seconds_of_each_part_of_a_block(small, monkeypatc
     assert (row.model, row.setting, len(row.samples_s)) == ("small", "gamma 3", 2)
     parts = {"draft_s": 1.0, "verify_s": 1.0, "accept_s": 1.0, "cache_s": 1.0}
     assert row.counts == {**parts, "total_s": 6.0}  # two more looks: the beginning and the end
-    assert next(looks) == 7 * 3 * speculative_scripted.N_PROFILED  # one run of three warms up
+    assert next(looks) == 7 * 3 * experiments.N_PROFILED  # one run of three warms up
     assert list(block_parts(small, 3, is_done=lambda key: key == row.key)) == []
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import engine as bench
 from labkit.labs.speculative import figures as speculative_figures
-from labkit.labs.speculative import sweep_figures
+from labkit.labs.speculative import speed_figures
 from labkit.labs.speculative import tables as speculative_tables
 from labkit.labs.speculative.records import (
     OWN,
@@ -162,7 +162,7 @@ def test_every_figure_is_drawn_from_what_the_record_has(record):
 
 
 def test_points_are_those_of_the_record(record):
-    (axes,) = speculative_figures.gains_by_gamma(record).axes
+    (axes,) = speed_figures.gains_by_gamma(record).axes
     lines = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
     found = gains(record)
     assert lines["measured"] == [gain.speedup[0] for gain in found]
@@ -171,7 +171,7 @@ def test_points_are_those_of_the_record(record):
 
 
 def test_the_best_gamma_of_each_regime_is_ringed(record):
-    for axes in sweep_figures.regimes(record).axes:
+    for axes in speed_figures.regimes(record).axes:
         drawn = [line for line in axes.lines if len(line.get_xdata())]
         rings = [line for line in drawn if line.get_markersize() == 11]
         assert [tuple(ring.get_xdata()) for ring in rings] == [(4,), (4,)]
@@ -232,7 +232,7 @@ def test_what_a_card_cannot_do_is_left_out_of_figures_and_told_in_tables(record)
 def test_times_that_are_nearly_equal_are_written_beside_each_other():
     near = [replace(row, samples_s=(1.02 * STEPS[row.model],)) if row.setting == "eager" else row
             for row in steps("lean")]  # fmt: skip
-    figure = speculative_figures.steps_by_model(Record(HERE, tuple(near)))
+    figure = speed_figures.steps_by_model(Record(HERE, tuple(near)))
     figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in figure.axes[0].texts]
     assert len(boxes) == 6

@@ -6,7 +6,10 @@ import pytest
 import torch
 from cached_models import REAL
 from every_outcome import deviation, exact_law
+from instances import some_of
 
+from autograder.builder.source import find_lab
+from autograder.proof.matrix import namespace_of
 from labkit.labs.speculative.models import CopyDraft, Counted, TableModel, TransformersModel
 from labkit.labs.speculative.trees import expand, speculative_tree
 from labkit.speculative import (
@@ -18,6 +21,7 @@ from labkit.speculative import (
     verify,
     verify_tree,
 )
+from tests.known import mutants_of
 
 
 def seeded(seed=0):
@@ -58,6 +62,39 @@ def test_the_law_is_the_targets(monkeypatch, vocab_size, prompt, n_new, widths, 
 
     expected = law_alone(monkeypatch, prompt, n_new, vocab_size, **settings)
     assert deviation(exact_law(play, monkeypatch), expected) < 1e-12
+
+
+LAB = find_lab("06")
+LOSSY = {  # known wrong answers that the experiment `trees` of the notebook shows
+    "the residual is not taken",
+    "each residual from the target's own row",
+    "a tried token is taken out of the draft, as if drawn without replacement",
+    "the bonus from the parent's row",
+    "the bonus from the row by depth",
+    "the row by depth",
+    "the likeliest child of the target first",
+}
+
+
+@pytest.mark.parametrize("title", some_of(sorted(LOSSY), "each residual from the target's own row"))
+def test_the_experiment_of_the_notebook_shows_a_mistake(monkeypatch, title):
+    (wrong,) = [
+        each for each in mutants_of(LAB) if (each.exercise, each.title) == ("verify_tree", title)
+    ]
+    verify_wrongly = namespace_of(LAB, {"verify_tree": wrong.source})["verify_tree"]
+    models = [TableModel.random(3, rng) for rng in [seeded(57)] for _ in range(2)]
+
+    def play():
+        for model in models:
+            model.rewind(0)
+        return tuple(speculative_tree(*models, [0], 3, [2, 1], verify_tree=verify_wrongly))
+
+    def play_alone():
+        models[0].rewind(0)
+        return tuple(autoregressive(models[0], [0], 3))
+
+    found, right = exact_law(play, monkeypatch), exact_law(play_alone, monkeypatch)
+    assert deviation(found, right) > 2e-3
 
 
 def play_top(as_drawn):

@@ -1,6 +1,6 @@
 """Checks of `verify_batch`: each row gets the result that `verify` alone gives."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,7 +13,7 @@ from torch import Tensor
 from labkit.bridge.student import Student
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import pair_in
-from labkit.checks.law import Law, Outcome, RandomSource, gathered
+from labkit.checks.law import Outcome, gathered
 from labkit.checks.tensors import expect_unchanged, tensor_in
 from labkit.labs.speculative.checks.blocks import (
     ONE,
@@ -22,25 +22,25 @@ from labkit.labs.speculative.checks.blocks import (
     VerifyCase,
     law_of_row,
     row_slips,
-    whole_in,
 )
 from labkit.labs.speculative.checks.calling import (
     N_RUNS,
-    Seeds,
+    PlayedCase,
     call,
-    call_often,
-    expect_repeatable,
     look_after_call,
+    whole_in,
 )
-from labkit.labs.speculative.checks.law import Claim, Weights, found_once, independent
+from labkit.labs.speculative.checks.law import Claim, Weights, independent
 
 N_COPIES = 4  # of each row, where a generator is to decide about all
 
 
 @dataclass(frozen=True, slots=True)
-class BatchCase:
+class BatchCase(PlayedCase):
     """Blocks of several rows. Behind the shorter ones stand tokens and probabilities of no row."""
 
+    function = "verify_batch"
+    names = ("drafted", "n_drafted", "draft_probs", "target_probs")
     rows: tuple[VerifyCase, ...]
 
     def __str__(self) -> str:
@@ -61,14 +61,14 @@ class BatchCase:
         """Whether some rows have fewer drafted tokens than there is room for, or none."""
         return any(row.k < self.k for row in self.rows) or self.k == 0
 
-    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def given(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The arguments of `verify_batch`; tokens after a row's drafts have an accepted ratio."""
         shape = len(self.rows), self.k + 1, self.vocab_size
         drafted = torch.ones(len(self.rows), self.k, dtype=torch.long)
         probs = torch.full((2, *shape), 1 / self.vocab_size).double()
         for row, drafted_row, draft, target in zip(self.rows, drafted, *probs, strict=True):
             drafted_row[: row.k] = torch.tensor(row.drafted, dtype=torch.long)
-            draft[: row.k], target[: row.k + 1] = row.tensors()
+            _, draft[: row.k], target[: row.k + 1] = row.given()
         n_drafted = torch.tensor([row.k for row in self.rows])
         return drafted, n_drafted, probs[0, :, :-1].clone(), probs[1].clone()
 
@@ -84,19 +84,6 @@ class BatchCase:
                 raise Wrong(f"{what}, for each row", expected=wanted, got=found)
             columns.append([whole_in(value, what, most) for value in column])
         return tuple(chain.from_iterable(zip(*columns, strict=True)))
-
-    def found(self, student: Student) -> Law:
-        """The distribution of what the student's code returns, played once for all checks."""
-        return found_once(student, ("verify_batch", self), self.play(student))
-
-    def play(self, student: Student) -> Callable[[RandomSource | None], Outcome]:
-        """A run of the student's code, by the source of what is random in it."""
-        tensors = self.tensors()
-
-        def play(source: RandomSource | None) -> Outcome:
-            return self.outcome_in(call(student, "verify_batch", *tensors, None, source=source))
-
-        return play
 
 
 def part_of_row(i: int) -> Callable[[Outcome], Outcome]:
@@ -180,7 +167,7 @@ def a_row_ends_where_its_draft_ends(student: Student, case: BatchCase) -> None:
 )
 def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) -> None:
     """Both results are tensors of whole numbers, of shape (B,)."""
-    got = call(student, "verify_batch", *case.tensors(), None)
+    got = call(student, "verify_batch", *case.given(), None)
     case.outcome_in(got)
     for part, what in zip(got, ("how many are kept", "the tokens after them"), strict=True):
         tensor = tensor_in(part, what)
@@ -198,10 +185,9 @@ def the_answer_is_one_whole_number_per_row(student: Student, case: BatchCase) ->
 )
 def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
     """The call changes none of its arguments."""
-    result, after = look_after_call(student, "verify_batch", *case.tensors(), None)
+    result, after = look_after_call(student, "verify_batch", *case.given(), None)
     case.outcome_in(result)
-    names = ("drafted", "n_drafted", "draft_probs", "target_probs")
-    for got, tensor, name in zip(after, case.tensors(), names, strict=False):
+    for got, tensor, name in zip(after, case.given(), case.names, strict=False):
         expect_unchanged(got, tensor, f"{name} after the call")
 
 
@@ -214,15 +200,9 @@ def the_batch_stays_as_it_is(student: Student, case: BatchCase) -> None:
 )
 def rng_decides_about_all_rows(student: Student, case: BatchCase) -> None:
     """The same state of `rng` gives the same result, and another state another result."""
-
     wide = BatchCase(case.rows * N_COPIES)  # as much is drawn in fewer calls
-    tensors = wide.tensors()
-
-    def play(seeds: list[Seeds]) -> Iterator[Outcome]:
-        results = call_often(student, "verify_batch", *tensors, seeds=seeds)
-        return map(wide.outcome_in, results)
-
-    expect_repeatable("the numbers kept and the tokens after them", play, N_RUNS // N_COPIES)
+    what = "the numbers kept and the tokens after them"
+    wide.expect_rng_decides(student, what, N_RUNS // N_COPIES)
 
 
 OPEN_CASES = {

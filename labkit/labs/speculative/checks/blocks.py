@@ -7,33 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student
-from labkit.checks.compare import number_in, show
-from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
-from labkit.checks.law import Law, Outcome, RandomSource
-from labkit.labs.speculative.checks.calling import call
+from labkit.checks.law import Outcome
+from labkit.labs.speculative.checks.calling import PlayedCase, whole_in
 from labkit.labs.speculative.checks.cases import residual_row
-from labkit.labs.speculative.checks.law import Weights, found_once
+from labkit.labs.speculative.checks.law import Weights
 
 Probs = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyCase:
+class VerifyCase(PlayedCase):
     """A block of drafted tokens, and what should become of it.
 
     draft, target: rows of probabilities. kept: the chance of each token to be kept once those
     before it were. after: the distribution of the token after 0, 1, ... kept ones.
     """
 
+    function = "verify"
+    names = ("the drafted tokens", "the draft's probabilities", "the target's probabilities")
     drafted: tuple[int, ...]
     draft: tuple[Probs, ...]
     target: tuple[Probs, ...]
@@ -74,10 +72,10 @@ class VerifyCase:
             (self.after[i], self.target[i + 1]),
         )
 
-    def tensors(self) -> tuple[Tensor, Tensor]:
-        """The draft's and the target's probabilities."""
-        draft = torch.tensor(self.draft, dtype=torch.float64)
-        return draft.reshape(self.k, self.vocab_size), torch.tensor(self.target, dtype=draft.dtype)
+    def given(self) -> tuple[list[int], Tensor, Tensor]:
+        """The drafted tokens, and the draft's and the target's probabilities."""
+        draft = torch.tensor(self.draft, dtype=torch.float64).reshape(self.k, self.vocab_size)
+        return list(self.drafted), draft, torch.tensor(self.target, dtype=torch.float64)
 
     def outcome_in(self, got: Any) -> Outcome:
         """How many tokens are kept, and the one after them. Raises Wrong for anything else."""
@@ -86,23 +84,6 @@ class VerifyCase:
         return tuple(
             whole_in(part, *limit) for part, limit in zip(parts, limits.items(), strict=True)
         )
-
-    def play(self, student: Student, source: RandomSource | None) -> Outcome:
-        """One run of the student's code."""
-        given = (list(self.drafted), *self.tensors(), None)
-        return self.outcome_in(call(student, "verify", *given, source=source))
-
-    def found(self, student: Student) -> Law:
-        """The distribution of what the student's code returns, played once for all checks."""
-        return found_once(student, ("verify", self), partial(self.play, student))
-
-
-def whole_in(got: Any, what: str, most: int) -> int:
-    """The whole number in an answer, from 0 to `most`."""
-    number = number_in(got, what)
-    if not 0 <= number <= most or number != int(number):
-        raise Wrong(what, expected=f"a whole number from 0 to {most}", got=show(got))
-    return int(number)
 
 
 def leading_law(chances: Probs) -> dict[Outcome, float]:

@@ -121,6 +121,19 @@ def row_law(probs: Any) -> dict[Outcome, float]:
     return {(token,): float(share) for token, share in enumerate(probs)}
 
 
+def token_slips(
+    x: int, target: Sequence[float], draft: Sequence[float], left: Sequence[float]
+) -> dict[str, dict[Outcome, float]]:
+    """What may come after token x is rejected by known mistakes, each with its sentence."""
+    likely = max(range(len(left)), key=left.__getitem__)
+    return {
+        "That is the rejected token itself.": {(x,): 1.0},
+        "That is the target alone. Draw from the residual.": row_law(target),
+        "That is the draft again. Draw from the residual.": row_law(draft),
+        "That is always the most likely token.": {(likely,): 1.0},
+    }
+
+
 def independent(laws: Sequence[Weights]) -> Weights:
     """The distribution of all rows together if they do not depend on each other."""
     totals = [math.fsum(law.values()) for law in laws]

@@ -13,9 +13,9 @@ import torch
 from torch import Generator, Tensor
 
 from labkit.bridge.student import Offer
-from labkit.models.transformer import Transformer, TransformerConfig
 
-MAX_KEPT = 4096  # texts of one model whose logits are kept
+MAX_KEPT = 4096  # texts of one model whose states are kept
+WIDTH = 16  # numbers in a state
 MOST_CACHED = 120  # tokens: longer than the text of any case
 
 
@@ -54,13 +54,14 @@ class Table:
 
 
 class Network:
-    """A small transformer with random weights. It computes a text from scratch, and once."""
+    """A small recurrent network with random weights: each token changes all that may follow."""
 
     def __init__(self, seed: int, *, bias: float = 0.0, vocab_size: int = 24) -> None:
         """bias: by how much, about, the logit of each token is moved away from where it was."""
         self.vocab_size, rng = vocab_size, Generator().manual_seed(seed)
-        config = TransformerConfig(2, 2, 1, 16, vocab_size, n_context=128)
-        self._model = Transformer.random(config, rng)
+        self._said, self._mixed, self._out = (
+            torch.randn(n, WIDTH, generator=rng) for n in (vocab_size, WIDTH, vocab_size)
+        )
         self._bias = bias * torch.randn(vocab_size, generator=rng)
         self._kept: dict[tuple[int, ...], Tensor] = {}  # all right samplers feed the same texts
 
@@ -70,12 +71,19 @@ class Network:
 
     def logits_of(self, text: Sequence[int], n_last: int) -> Tensor:
         """In float32."""
-        text = tuple(text)
+        states = [
+            self._state(tuple(text[:n])) for n in range(len(text) - n_last + 1, len(text) + 1)
+        ]
+        return torch.stack(states) @ self._out.t() + self._bias
+
+    def _state(self, text: tuple[int, ...]) -> Tensor:
+        """What is remembered of a text."""
         if text not in self._kept:
             if len(self._kept) >= MAX_KEPT:
                 self._kept.clear()
-            self._kept[text] = self._model(torch.tensor([text]))[0] + self._bias
-        return self._kept[text][-n_last:].clone()
+            before = self._state(text[:-1]) if text[1:] else torch.zeros(WIDTH)
+            self._kept[text] = torch.tanh(self._said[text[-1]] + before @ self._mixed / 2)
+        return self._kept[text]
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was computed: a case is written down as it was made."""

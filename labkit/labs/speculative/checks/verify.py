@@ -5,7 +5,7 @@ looks at one part of them, given what the student's code does in the others: a w
 no wrong residual.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -13,11 +13,9 @@ from itertools import accumulate, pairwise
 import torch
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import expect_refusals
-from labkit.checks.law import Law, Outcome, RandomSource
-from labkit.checks.tensors import expect_unchanged
+from labkit.checks.law import Law, Outcome
 from labkit.labs.speculative.checks.blocks import (
     FALLING,
     ONE,
@@ -29,23 +27,9 @@ from labkit.labs.speculative.checks.blocks import (
     leading_law,
     rejected_counted,
 )
-from labkit.labs.speculative.checks.calling import (
-    N_RUNS,
-    Seeds,
-    call,
-    call_often,
-    expect_repeatable,
-    look_after_call,
-)
+from labkit.labs.speculative.checks.calling import call
 from labkit.labs.speculative.checks.cases import residual_row
-from labkit.labs.speculative.checks.law import (
-    TOLERANCE,
-    Claim,
-    Unfollowed,
-    Weights,
-    found_law,
-    row_law,
-)
+from labkit.labs.speculative.checks.law import TOLERANCE, Claim, Weights, row_law, token_slips
 
 COUNTED = "The rejected token is counted. Return how many come before it."
 SURE = replace(ONE, drafted=(2,), kept=(1.0,))
@@ -144,17 +128,10 @@ def a_rejected_token_is_replaced_by_the_residual(student: Student, case: VerifyC
             continue  # another check looks at how many are kept
         target, draft = case.target[i], case.draft[i]
         gaps = [abs(a - b) for a, b in zip(target, draft, strict=True)]
-        slips = {
-            "That is the rejected token itself.": {(case.drafted[i],): 1.0},
-            "That is the target alone. Draw from the residual.": row_law(target),
-            "That is the draft again. Draw from the residual.": row_law(draft),
-            "That is |target - draft|. Negative differences count as 0.": row_law(
-                gap / sum(gaps) for gap in gaps
-            ),
-            "That is always the most likely token.": {
-                (max(range(case.vocab_size), key=case.after[i].__getitem__),): 1.0
-            },
-        }
+        slips = token_slips(case.drafted[i], target, draft, case.after[i])
+        slips["That is |target - draft|. Negative differences count as 0."] = row_law(
+            gap / sum(gaps) for gap in gaps
+        )
         which = ORDINALS[i] if i < len(ORDINALS) else f"{i + 1}th"
         claim = Claim(
             f"the probability that token {{}} comes after the {which} drafted token is rejected",
@@ -212,22 +189,21 @@ def without_drafts_it_is_a_plain_step(student: Student, case: VerifyCase) -> Non
 )
 def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> None:
     """A token with target probability 0 never gets into the text."""
-    found = case.found(student)
 
     def excluded(text: Outcome) -> bool:
         return any(row[x] == 0 for x, row in zip(text, case.target, strict=False))
 
-    share = found.share(lambda outcome: excluded((*case.drafted[: outcome[0]], outcome[1])))
-    if share > 1e-8:
-        accepted = found.share(lambda outcome: excluded(case.drafted[: outcome[0]]))
-        why = "The probability is tiny. Such a token comes after the accepted ones."
-        if accepted > share / 2:
-            why = "The probability is tiny. Such a token is accepted."
-        why *= share < TOLERANCE
-        what = "a text with a token of target probability 0"
-        raise Wrong(what, expected="probability 0", got=f"probability {share:.3g}", why=why)
-    if len(found.probabilities) < 2:
-        raise Wrong("the result", expected="several outcomes", got="always the same")
+    def accepted(outcome: Outcome) -> bool:
+        return excluded(case.drafted[: outcome[0]])
+
+    def is_excluded(outcome: Outcome) -> bool:
+        return excluded((*case.drafted[: outcome[0]], outcome[1]))
+
+    found = case.found(student)
+    tiny = "The probability is tiny. Such a token comes after the accepted ones."
+    if found.share(accepted) > found.share(is_excluded) / 2:
+        tiny = "The probability is tiny. Such a token is accepted."
+    case.expect_never(student, is_excluded, tiny)
 
 
 @_verify(
@@ -238,7 +214,7 @@ def what_the_target_excludes_never_comes(student: Student, case: VerifyCase) -> 
 )
 def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> None:
     """Too few rows, too many rows, or rows of two vocabularies raise ValueError."""
-    drafted, (draft, target) = list(case.drafted), case.tensors()
+    drafted, draft, target = case.given()
     call(student, "verify", drafted, draft, target, None)
     wider = torch.cat([target, torch.zeros_like(target[:, :1])], dim=1)
     refused = {
@@ -259,23 +235,7 @@ def shapes_that_do_not_fit_are_refused(student: Student, case: VerifyCase) -> No
 )
 def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
     """The call changes none of its arguments."""
-    before = (list(case.drafted), *case.tensors())
-
-    def play(source: RandomSource | None) -> Outcome:
-        result, placed = look_after_call(student, "verify", *before, None, source=source)
-        outcome = case.outcome_in(result)
-        drafted, *after, _ = placed
-        expect_equal(drafted, before[0], "the drafted tokens after the call")
-        for got, rows, name in zip(after, before[1:], ("draft", "target"), strict=True):
-            expect_unchanged(got, rows, f"the {name}'s probabilities after the call")
-        return outcome
-
-    try:
-        case.found(student)  # another check may know that it cannot be followed
-        found_law(play)
-    except Unfollowed:
-        for _ in range(N_RUNS):
-            play(None)
+    case.expect_given_unchanged(student)
 
 
 @_verify(
@@ -286,12 +246,7 @@ def what_was_passed_stays_as_it_is(student: Student, case: VerifyCase) -> None:
 )
 def rng_decides_what_chance_decides(student: Student, case: VerifyCase) -> None:
     """The same state of `rng` gives the same result, and another state another result."""
-    drafted, rows = list(case.drafted), case.tensors()
-
-    def play(seeds: list[Seeds]) -> Iterator[Outcome]:
-        return map(case.outcome_in, call_often(student, "verify", drafted, *rows, seeds=seeds))
-
-    expect_repeatable("the numbers kept and the tokens after them", play, N_RUNS)
+    case.expect_rng_decides(student, "the numbers kept and the tokens after them")
 
 
 OPEN_CASES = {

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from labkit.bridge.student import Student
 from labkit.bridge.wire import is_array
 from labkit.checks.compare import show
 from labkit.checks.core import Wrong
 from labkit.checks.forms import pair_in
-from labkit.checks.law import Law, Outcome, RandomSource
-from labkit.labs.speculative.checks.blocks import Probs, whole_in
-from labkit.labs.speculative.checks.calling import call
+from labkit.checks.law import Law, Outcome
+from labkit.labs.speculative.checks.blocks import Probs
+from labkit.labs.speculative.checks.calling import PlayedCase, whole_in
 from labkit.labs.speculative.checks.cases import residual_row
-from labkit.labs.speculative.checks.law import TOLERANCE, Weights, found_once
+from labkit.labs.speculative.checks.law import TOLERANCE, Weights
 
 Subtract = Callable[[Sequence[float], Sequence[float], int], Sequence[float]]
 STOPPED = (0,)  # no node's child: the path ends
 
 
 @dataclass(frozen=True, slots=True)
-class TreeCase:
+class TreeCase(PlayedCase):
     """A tree of guesses.
 
     kind: "one" for one guess, "siblings" for guesses after node 0 alone, "order" for siblings of
@@ -34,6 +32,8 @@ class TreeCase:
     target that excludes tokens, "plain" for node 0 alone. draft, target: rows of probabilities.
     """
 
+    function = "verify_tree"
+    names = ("tokens", "parents", "draft_probs", "target_probs")
     kind: str
     tokens: tuple[int, ...]
     parents: tuple[int, ...]
@@ -77,14 +77,6 @@ class TreeCase:
             raise Wrong("the path", expected="a list of nodes", got=show(path))
         nodes = [whole_in(node, "a node of the path", len(self.tokens) - 1) for node in path]
         return (*nodes, whole_in(token, "the next token", self.vocab_size - 1))
-
-    def play(self, student: Student, source: RandomSource | None) -> Outcome:
-        """One run of the student's code."""
-        return self.outcome_in(call(student, "verify_tree", *self.given(), None, source=source))
-
-    def found(self, student: Student) -> Law:
-        """The distribution of what the student's code returns, played once for all checks."""
-        return found_once(student, ("verify_tree", self), partial(self.play, student))
 
     def branch(self, outcome: Outcome) -> Outcome:
         """The path of an outcome as far as it goes from parent to child, with node 0 first."""

@@ -4,35 +4,20 @@ All random choices are enumerated, as for `verify`. Each check looks at one part
 probabilities, given what the student's code does in the others.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import permutations
 
 import torch
 
 from labkit.bridge.student import Student
-from labkit.checks.compare import expect_equal, show
+from labkit.checks.compare import show
 from labkit.checks.core import NotJudged, Wrong, check
 from labkit.checks.forms import expect_refusals
-from labkit.checks.law import Law, Outcome, RandomSource
-from labkit.checks.tensors import expect_unchanged
-from labkit.labs.speculative.checks.calling import (
-    N_RUNS,
-    Seeds,
-    call,
-    call_often,
-    expect_repeatable,
-    look_after_call,
-)
+from labkit.checks.law import Law, Outcome
+from labkit.labs.speculative.checks.calling import call
 from labkit.labs.speculative.checks.cases import residual_row
-from labkit.labs.speculative.checks.law import (
-    TOLERANCE,
-    Claim,
-    Unfollowed,
-    Weights,
-    found_law,
-    row_law,
-)
+from labkit.labs.speculative.checks.law import TOLERANCE, Claim, Weights, row_law, token_slips
 from labkit.labs.speculative.checks.trees.nodes import (
     STOPPED,
     TreeCase,
@@ -165,15 +150,10 @@ def after_a_rejection_the_token_is_drawn_from_what_is_left(
     if law[STOPPED] < TOLERANCE:
         return
     target, draft, x = case.target[0], case.draft[1], case.tokens[1]
-    slips = {
-        "That is the rejected token itself.": {(x,): 1.0},
-        "That is the target alone. Draw from the residual.": row_law(target),
-        "That is the draft again. Draw from the residual.": row_law(draft),
-        "Only the rejected token is removed. Subtract the draft's whole row.": row_law(
-            without_token(target, x)
-        ),
-        "That is always the most likely token.": {(left.index(max(left)),): 1.0},
-    }
+    slips = token_slips(x, target, draft, left)
+    slips["Only the rejected token is removed. Subtract the draft's whole row."] = row_law(
+        without_token(target, x)
+    )
     what = "the probability that token {} comes after the only child is rejected"
     Claim(what, row_law(left), slips, "Draw it from `residual`.").expect(at_end)
 
@@ -292,20 +272,13 @@ def without_guesses_it_is_a_plain_step(student: Student, case: TreeCase) -> None
 )
 def what_the_target_excludes_never_gets_into_the_text(student: Student, case: TreeCase) -> None:
     """A token with target probability 0 is neither accepted nor drawn."""
-    found = case.found(student)
 
     def excluded(outcome: Outcome) -> bool:
         path = case.branch(outcome)
         texts = [(case.parents[node], case.tokens[node]) for node in path[1:]]
         return any(case.target[row][x] == 0 for row, x in (*texts, (path[-1], outcome[-1])))
 
-    share = found.share(excluded)
-    if share > 1e-8:
-        why = "The probability is tiny, but not 0." * (share < TOLERANCE)
-        what = "a text with a token of target probability 0"
-        raise Wrong(what, expected="probability 0", got=f"probability {share:.3g}", why=why)
-    if len(found.probabilities) < 2:
-        raise Wrong("the result", expected="several outcomes", got="always the same")
+    case.expect_never(student, excluded, "The probability is tiny, but not 0.")
 
 
 @_tree(
@@ -352,23 +325,7 @@ def what_is_no_tree_is_refused(student: Student, case: TreeCase) -> None:
 )
 def the_tree_stays_as_it_is(student: Student, case: TreeCase) -> None:
     """The call changes none of its arguments."""
-    before = case.given()
-    names = ("tokens", "parents", "draft_probs", "target_probs")
-
-    def play(source: RandomSource | None) -> Outcome:
-        result, placed = look_after_call(student, "verify_tree", *before, None, source=source)
-        outcome = case.outcome_in(result)
-        for got, given, name in zip(placed, before, names, strict=False):
-            same = expect_equal if isinstance(given, list) else expect_unchanged
-            same(got, given, f"{name} after the call")
-        return outcome
-
-    try:
-        case.found(student)  # another check may know that it cannot be followed
-        found_law(play)
-    except Unfollowed:
-        for _ in range(N_RUNS):
-            play(None)
+    case.expect_given_unchanged(student)
 
 
 @_tree(
@@ -379,9 +336,4 @@ def the_tree_stays_as_it_is(student: Student, case: TreeCase) -> None:
 )
 def rng_decides_about_the_tree(student: Student, case: TreeCase) -> None:
     """The same state of `rng` gives the same result, and another state another result."""
-    given = case.given()
-
-    def play(seeds: list[Seeds]) -> Iterator[Outcome]:
-        return map(case.outcome_in, call_often(student, "verify_tree", *given, seeds=seeds))
-
-    expect_repeatable("the paths and the tokens after them", play, N_RUNS)
+    case.expect_rng_decides(student, "the paths and the tokens after them")
