@@ -76,7 +76,7 @@ def _models(args: argparse.Namespace) -> None:
 
 
 def _hardware(args: argparse.Namespace) -> None:
-    from labkit.measuring import hardware
+    from labkit.measuring.machine import hardware
 
     print(hardware.describe())
 

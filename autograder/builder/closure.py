@@ -12,16 +12,22 @@ from autograder.places import REPOSITORY
 
 CHILD = REPOSITORY / "autograder/judging/child"
 MODULE = re.compile(r"\blabkit(?:\.\w+)+")
-# What the child imports when these checks ask for it. And kernels for the newest GPUs, which the
-# engine's registry can do without: who is measured with them.
+# What the child imports when these checks ask for it; what is known of this machine, where a
+# notebook measures with a profile; and kernels for the newest GPUs, which the engine's registry can
+# do without: who is measured with them.
 ASKED_FOR_BY = {
     "labkit.chance.source": "labkit.checks.law",
     "labkit.bridge.in_triton": "labkit.labs.flash_attention.checks.triton_kernel",
+    "labkit.measuring.machine.here": "labkit.measuring.profiles",
     "labkit.engine.triton_accept": "labkit.labs.speculative.experiments",
     "labkit.engine.triton_attention": "labkit.labs.speculative.experiments",
     "labkit.engine.triton_linear": "labkit.engine.serving.decoder",
 }
-OFFERS = ("labkit.bridge.", "labkit.engine.registry")  # name modules that need not be there
+OFFERS = (
+    "labkit.bridge.",
+    "labkit.engine.registry",
+    "labkit.measuring.provenance",
+)  # name modules that need not be there
 
 
 @cache

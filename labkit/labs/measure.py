@@ -53,7 +53,8 @@ def main(args: argparse.Namespace) -> int:
     from labkit.measuring.bench import Bench
     from labkit.measuring.calibration import Calibrator
     from labkit.measuring.device import cut_memory_to
-    from labkit.measuring.machine import seed_everything, use_one_thread
+    from labkit.measuring.machine import use_one_thread
+    from labkit.measuring.machine.detected import seed_everything
     from labkit.measuring.profiles import profile, short
     from labkit.measuring.provenance import Provenance
     from labkit.measuring.records import N_SAMPLES, Recorder, RecordError
@@ -99,7 +100,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _roof_after(bench: "Bench") -> None:
     """The roofline once more: what was measured first may have been disturbed."""
-    from labkit.measuring.hardware import roofline_rows
+    from labkit.measuring.machine.hardware import roofline_rows
 
     def is_done(key: tuple) -> bool:
         return bench.recorder.is_done((*key[:-1], AFTER))

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator
 
 from labkit.measuring.bounds import knows_machine, roofline_of
 from labkit.measuring.calibration import DRIFT, drifts
+from labkit.measuring.machine.here import has_commit
 from labkit.measuring.physics import CARD_CACHE_BYTES, floors_of, refusals
-from labkit.measuring.provenance import has_commit
 from labkit.measuring.records import Record, Row, least_samples
 from labkit.models.tiny import has_facts
 

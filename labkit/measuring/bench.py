@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from labkit.measuring.hardware import roofline_rows
+from labkit.measuring.machine.hardware import roofline_rows
 from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import Recorder, Row, least_samples
 

@@ -1,6 +1,6 @@
-"""Parts that the figures of several labs share: axes, titles, line names, times with spreads."""
+"""Parts that the figures of several labs share: axes, titles, line names."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -13,24 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
-from labkit.measuring.plots import COLORS, CourseFigure, course_style
-from labkit.measuring.records import Row
+from labkit.measuring.plots import CourseFigure, course_style
 
 WIDTH = 8.5  # inches of a figure: what a notebook shows without making its letters smaller
 TITLE_LETTERS, NAME_LETTERS = 88, 18  # in a line, of a title over the whole width
 SMALL = 8  # points, the least letters
-
-
-@contextmanager
-def blank(size: tuple[float, float], **settings: Any) -> Iterator[CourseFigure]:
-    """A figure without axes in the style of the course, to draw on; closed afterwards.
-
-    settings: matplotlib's, beside those of the style.
-    """
-    with course_style(**settings):
-        figure = plt.figure(figsize=size, FigureClass=CourseFigure)
-        yield figure
-    plt.close(figure)
 
 
 @contextmanager
@@ -61,31 +48,6 @@ def say(figure: CourseFigure, title: str, source: object = "", caption: str = ""
         figure.supxlabel(str(source), x=0.01, ha="left", fontsize=SMALL, color="#4d4d4d")
     figure.caption = caption
     return figure
-
-
-def draw_times(
-    axes: Axes, rows: Sequence[Row], x: Callable[[Row], float], color: str, **look: object
-) -> None:
-    """The medians of rows as points on a line, with a bar for the middle half of each."""
-    places = [x(row) for row in rows]
-    axes.plot(places, [row.time_s for row in rows], "o-", color=color, **look)
-    if rows:
-        lows, highs = zip(*(row.spread_s for row in rows), strict=True)
-        axes.vlines(places, lows, highs, color=color, linewidth=5, alpha=0.3)
-
-
-def with_bars(
-    axes: Axes, x: Sequence[int], values: Iterable[tuple], label: str, color: str
-) -> None:
-    """A line through middles; bars from the low to the high end of each (middle, low, high)."""
-    middles, lows, highs = zip(*values, strict=True)
-    axes.plot(x, middles, "o-", color=color, label=label, ms=4)
-    axes.vlines(x, lows, highs, color=color, linewidth=4, alpha=0.3)
-
-
-def break_even(axes: Axes) -> None:
-    """The line at 1, below which a method is a loss."""
-    axes.axhline(1, color=COLORS["too much"], linewidth=1.6, zorder=0, label="break-even")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.measuring import profiles
-from labkit.measuring.machine import available_memory_bytes, has_bfloat16
+from labkit.measuring.machine.detected import available_memory_bytes, has_bfloat16
 from labkit.measuring.profiles import ROLES, MachineProfile
 from labkit.measuring.roofline import BYTES
 from labkit.models.facts import models

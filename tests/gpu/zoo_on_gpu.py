@@ -21,7 +21,7 @@ import torch
 import transformers
 
 from labkit import zoo
-from labkit.measuring import hardware, machine
+from labkit.measuring.machine import detected, hardware
 from labkit.measuring.profiles import sixteen_bit_dtype
 from labkit.measuring.roofline import BYTES, pass_floor
 from labkit.models.facts import models
@@ -48,7 +48,7 @@ def main() -> None:
         },
         "profile": zoo.profile().name,
         "dtype": dtype,
-        "machine": str(machine.detect()),
+        "machine": str(detected.detect()),
         "facts": check_facts(),
         "roofline": roofline(args.device),
         "seed": check_seed(args.device),
@@ -106,7 +106,7 @@ def build_and_step(name: str, device: str, dtype: str) -> dict:
     check_buffers(loaded.model)
     step_s = time_step(loaded.model, device)
     floor_s = None
-    card = machine.detect().cards[0].fact_name if on_gpu else None
+    card = detected.detect().cards[0].fact_name if on_gpu else None
     if card is not None:
         floor_s = pass_floor(card, name, 1, 64, dtype=dtype).seconds
         assert facts["params_exact"] < 1e9 or step_s >= floor_s, (step_s, floor_s)
@@ -173,7 +173,7 @@ def _on_both(name: str, device: str, dtype: str) -> tuple[zoo.LoadedModel, zoo.L
 
 
 def _fitting(device: str, dtype: str) -> list[str]:
-    free_bytes = machine.available_memory_bytes(device)
+    free_bytes = detected.available_memory_bytes(device)
     return [
         name
         for name, facts in models().items()

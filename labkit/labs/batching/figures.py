@@ -7,7 +7,8 @@ from statistics import median
 
 from labkit.labs.batching.log import Event, Run
 from labkit.labs.batching.metrics import summarize
-from labkit.measuring.panels import WIDTH, panels, say, with_bars
+from labkit.measuring.drawn import with_bars
+from labkit.measuring.panels import WIDTH, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.records import Record
 from labkit.measuring.roofline import Roofline

@@ -15,7 +15,8 @@ from labkit.labs.cache_benchmark.records import (
     settings_of,
     slopes,
 )
-from labkit.measuring.panels import WIDTH, draw_times, name_ends, panels, say
+from labkit.measuring.drawn import draw_times
+from labkit.measuring.panels import WIDTH, name_ends, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.records import NothingMeasured, Record, Row, has_rows, with_rows
 from labkit.measuring.tables import or_sentence

@@ -14,7 +14,7 @@ from labkit.engine.captured import captured
 from labkit.engine.registry import choose
 from labkit.engine.weights import DecoderShape
 from labkit.measuring.device import rows_in_room
-from labkit.measuring.hardware import roofline_rows
+from labkit.measuring.machine.hardware import roofline_rows
 from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns, with_time_left

@@ -32,7 +32,7 @@ from labkit.measuring.device import (
     peak_bytes,
     rows_in_room,
 )
-from labkit.measuring.hardware import roofline_rows
+from labkit.measuring.machine.hardware import roofline_rows
 from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import IsDone, Row, measured
 from labkit.measuring.timing import time_in_turns, with_time_left

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from labkit.labs.flash_attention.moments import Moment, Softmax, softmax_of
-from labkit.measuring.panels import blank
+from labkit.measuring.drawn import blank
 from labkit.measuring.plots import COLORS, GROUND, INK, CourseFigure
 from labkit.models.counted_memory import Memory
 

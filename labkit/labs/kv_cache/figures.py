@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say, with_bars
+from labkit.measuring.drawn import with_bars
+from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.timing import Timing
 

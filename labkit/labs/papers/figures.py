@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from labkit.measuring.panels import WIDTH, break_even, name_ends, panels, say
+from labkit.measuring.drawn import break_even
+from labkit.measuring.panels import WIDTH, name_ends, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.records import Record, Row, recorded_results
 

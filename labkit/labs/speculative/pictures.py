@@ -8,7 +8,7 @@ from matplotlib.patches import Patch, Rectangle
 from torch import Tensor
 
 from labkit.labs.speculative.moments import Moment, Place
-from labkit.measuring.panels import blank
+from labkit.measuring.drawn import blank
 from labkit.measuring.plots import COLORS, GROUND, INK, CourseFigure
 
 Name = Callable[[int], str]

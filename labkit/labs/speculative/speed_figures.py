@@ -20,7 +20,8 @@ from labkit.labs.speculative.records import (
     step_s,
     words_of,
 )
-from labkit.measuring.panels import SMALL, WIDTH, break_even, name_ends, panels, say, with_bars
+from labkit.measuring.drawn import break_even, with_bars
+from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure
 from labkit.measuring.records import NothingMeasured, Record
 from labkit.measuring.tables import or_sentence

@@ -13,7 +13,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from labkit.labs.throughput import served
 from labkit.labs.throughput.records import floor_s
-from labkit.measuring.panels import SMALL, WIDTH, draw_times, panels, say
+from labkit.measuring.drawn import draw_times
+from labkit.measuring.panels import SMALL, WIDTH, panels, say
 from labkit.measuring.plots import COLORS, CourseFigure, Drawing
 from labkit.measuring.records import NothingMeasured, Record, Row, has_rows
 from labkit.measuring.tables import or_sentence

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from labkit.labs.measure import experiments
-from labkit.measuring import provenance
 from labkit.measuring.audit import disagreements, faults_of
 from labkit.measuring.calibration import Calibrator, computation, drifts
+from labkit.measuring.machine import here
 from labkit.measuring.provenance import Provenance
 from labkit.measuring.records import Record, Row, recorded_results
 
@@ -81,8 +81,8 @@ def test_a_record_is_told_what_is_wrong_with_it(changed, rows, fault):
 
 
 def test_a_commit_that_the_checkout_does_not_have_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
-    assert provenance.has_commit("0123456789ab")
+    monkeypatch.setattr(here, "ROOT", tmp_path)
+    assert here.has_commit("0123456789ab")
     made = ("init --quiet", "-c user.name=a -c user.email=a@b commit --quiet --allow-empty -m a")
     for words in made:
         subprocess.run(["git", *words.split()], cwd=tmp_path, check=True)
@@ -90,8 +90,8 @@ def test_a_commit_that_the_checkout_does_not_have_is_seen(tmp_path, monkeypatch)
         ["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True
     )
     commit = said.stdout.strip()
-    assert provenance.has_commit(commit) and provenance.has_commit(commit[:8])
-    assert not provenance.has_commit(commit[:3] + commit[4:])
+    assert here.has_commit(commit) and here.has_commit(commit[:8])
+    assert not here.has_commit(commit[:3] + commit[4:])
 
 
 def test_records_of_the_kit_have_no_fault():

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from labkit.measuring import hardware, machine
-from labkit.measuring.hardware import check_facts
-from labkit.measuring.machine import Card, available_memory_bytes
+from labkit.measuring import machine
+from labkit.measuring.machine import detected, hardware
+from labkit.measuring.machine.detected import Card, available_memory_bytes
+from labkit.measuring.machine.hardware import check_facts
 from labkit.measuring.roofline import pass_floor
 
 H200 = Card(
@@ -67,7 +68,7 @@ def test_a_card_outside_the_table_has_nothing_to_compare():
 
 
 def test_this_machine_is_described_with_what_torch_says_of_it():
-    here = machine.detect()
+    here = detected.detect()
     assert here.n_cores >= 1
     assert here.n_threads == torch.get_num_threads()
     assert here.memory_bytes is None or here.memory_bytes > 2**28
@@ -80,13 +81,13 @@ def test_this_machine_is_described_with_what_torch_says_of_it():
 
 
 def test_free_memory_is_known_and_below_the_total():
-    free_bytes, total_bytes = available_memory_bytes("cpu"), machine.detect().memory_bytes
+    free_bytes, total_bytes = available_memory_bytes("cpu"), detected.detect().memory_bytes
     assert free_bytes is None or 0 < free_bytes <= total_bytes
     assert available_memory_bytes("meta") is None
 
 
 def test_a_cpu_computes_bfloat16():
-    assert machine.has_bfloat16("cpu")
+    assert detected.has_bfloat16("cpu")
 
 
 def test_the_roofline_of_this_machine_is_measured_and_gives_floors():

@@ -17,9 +17,9 @@ from labkit.labs.speculative import experiments as recorded
 from labkit.labs.speculative import runs as speculative
 from labkit.labs.speculative import scripted
 from labkit.labs.throughput import experiments as throughput
-from labkit.measuring import hardware
 from labkit.measuring.bench import Bench
 from labkit.measuring.device import memory_errors_alive, rows_in_room
+from labkit.measuring.machine import hardware
 from labkit.measuring.profiles import CPU, PAIRS
 from labkit.measuring.provenance import Provenance
 from labkit.measuring.records import OUT_OF_MEMORY, Recorder, Row

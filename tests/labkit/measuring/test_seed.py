@@ -8,7 +8,7 @@ import torch
 
 from labkit import cli
 from labkit.labs import measure
-from labkit.measuring.machine import seed_everything
+from labkit.measuring.machine.detected import seed_everything
 from labkit.measuring.records import Row, read_record
 
 GENERATORS = {

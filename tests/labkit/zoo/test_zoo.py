@@ -308,7 +308,8 @@ def test_the_table_of_models_says_how_each_would_load_here(data):
 def test_importing_the_zoo_and_the_hardware_is_light():
     script = """
 import sys
-import labkit.measuring.hardware, labkit.measuring.profiles, labkit.measuring.roofline, labkit.zoo
+import labkit.measuring.machine.hardware, labkit.measuring.profiles
+import labkit.measuring.roofline, labkit.zoo
 print([name for name in ("torch", "transformers", "huggingface_hub") if name in sys.modules])
 """
     assert _python(script).strip() == "[]"
