@@ -154,12 +154,12 @@ class Answers:
     def digest(self, key: AnswerId) -> str:
         """A digest of what was handed in last: of a written answer, or of an exercise's code.
 
-        Of what could not be graded, a person reads the whole file.
+        Of what could not be graded, or was not decided, a person reads the whole file.
         """
-        result = self.result(key.lab, key.student)
-        if result and result.score is None:
+        result, name = self.result(key.lab, key.student), key.question.removeprefix("check_")
+        if result and (result.score is None or name in result.undecided):
             return hashlib.sha256(self.submitted(result)).hexdigest()[:16]
-        cells, name = self.cells(key.lab, key.student), key.question.removeprefix("check_")
+        cells = self.cells(key.lab, key.student)
         for question in questions_of(find_lab(key.lab)):
             if question.name == key.question and name in cells:
                 return _answer("", key, question, cells).digest

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ from autograder.record.results import Result
 FEWEST = 3  # questions of a notebook: with fewer, each would count too much
 NAMES = tuple(f"q{i}" for i in range(1, N_QUESTIONS + 1))
 MARKED = "questions"  # the exercise that these answers are for the gradebook
+AROUND = " \t.()\"'“”‘’"  # what stands beside a letter
 INTRO = """\
 # Questions about your code of {lab}
 
@@ -173,10 +175,14 @@ def letters_in(sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def _letter(name: str, source: str) -> str:
-    quote = "[\"'“”‘’]?"
-    line = rf"^[ \t]*{name}[ \t]*=[ \t]*{quote}[ \t]*([A-Za-z])[ \t.]*{quote}[ \t]*(?:#.*)?$"
-    found = re.findall(line, source, re.MULTILINE)
-    return found[-1].upper() if found else ""
+    """The letter of the last line that gives one; in a time that grows with the text alone."""
+    found = ""
+    for line in unicodedata.normalize("NFKC", source).split("\n"):
+        target, _, value = line.partition("=")
+        text = value.partition("#")[0].strip(AROUND)
+        if target.strip() == name and re.fullmatch("[A-Za-z]", text):
+            found = text.upper()
+    return found
 
 
 def _closed(lab: str, cells: list[NotebookNode], points: float) -> NotebookNode:

@@ -186,7 +186,8 @@ class CourseBook:
     def _unchanged(self, result: Result, cells: list[NotebookNode], submitted: bytes) -> set[str]:
         """The names of the answers of which a person reads, to the letter, what was recorded last.
 
-        What could not be graded has no answers that could be compared: there the file counts.
+        What could not be graded has no answers that could be compared: there the file counts, and
+        it counts for an exercise that no check decided, which may call any code in it.
         """
         last, file = self._path("autograded", result), self._path("submitted", result)
         is_same_file = file.exists() and file.read_bytes() == submitted
@@ -196,7 +197,8 @@ class CourseBook:
             before = _read(json.loads(last.read_bytes())["cells"])
         except ValueError:  # a power cut has torn it
             return set()
-        return {name for name, read in _read(cells).items() if before.get(name) == read}
+        same = {name for name, read in _read(cells).items() if before.get(name) == read}
+        return same if is_same_file or not file.exists() else same - {*result.undecided}
 
     def _record_marks(
         self, result: Result, handed_in: datetime | None, unchanged: set[str]

@@ -136,6 +136,20 @@ def test_what_cannot_be_given_is_refused_and_what_was_typed_stays(bea, out, poin
     assert mark_of(out, "ada_lovelace").by_hand == 0
 
 
+def test_an_undecided_exercise_is_read_again_if_code_that_it_may_call_changed(bea, out):
+    code = "def longest_sequence(): return room()"
+    page = bea.get(address(out, "bo"))
+    record(out, [undecided("bo")], submitted=notebook(code, "def room(): return 1"))
+    late = bea.post(page.url, data=hidden(page) | {f"points-{UNDECIDED}": "0.5"})
+    assert late.status_code == 409 and "another text" in late.text
+    bea.post(page.url, data=hidden(late) | {f"points-{UNDECIDED}": "0.5"}).raise_for_status()
+    assert f"check_{UNDECIDED}" not in mark_of(out, "bo").waits_for
+    record(out, [undecided("bo")], submitted=notebook(code, "def room(): return 1"))
+    assert f"check_{UNDECIDED}" not in mark_of(out, "bo").waits_for
+    record(out, [undecided("bo")], submitted=notebook(code, "def room(): return 2"))
+    assert f"check_{UNDECIDED}" in mark_of(out, "bo").waits_for
+
+
 def test_a_file_or_a_mark_that_changed_meanwhile_is_read_first(bea, out, served_out):
     page = bea.get(address(out, "ada_lovelace"))
     record(out, [without_mark("ada_lovelace")], submitted=notebook("x = 'another file'"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.intake.collect import collect
+from autograder.intake.collect import collect, folder
 from autograder.intake.collect.files import files_at
 from autograder.intake.collect.folder import MAX_DEPTH, files_below
 
@@ -60,6 +60,17 @@ def test_a_folder_that_becomes_a_link_while_it_is_listed_is_not_entered(place, m
     found = found_in(place)
     assert found["bob"] == "bob"
     assert "its files: the folder cannot be read" in found["ann"]
+
+
+def test_a_flood_of_files_costs_its_student_alone(place, monkeypatch):
+    monkeypatch.setattr(folder, "MAX_FILES", 9)
+    deep = place / "ann" / "a" / "b"
+    deep.mkdir(parents=True)
+    for i in range(100):
+        (deep / f"{i}.txt").touch()
+    listed = [str(each.path) for each in files_below(place, None, lambda name: False)]
+    assert sum(path.startswith("ann/") for path in listed) == 10 and "bob/x.ipynb" in listed
+    assert "more than 9 files" in found_in(place)["ann"] and found_in(place)["bob"] == "bob"
 
 
 def test_a_folder_that_cannot_be_listed_is_its_students_problem(place, monkeypatch):

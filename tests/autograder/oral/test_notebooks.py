@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from dataclasses import replace
+from time import process_time
 
 import nbformat
 import pytest
@@ -171,10 +172,19 @@ def test_the_last_attempt_counts_and_no_best_of_four(out, place):
         ('q1 = "B"', "B"), ("q1='b'", "B"), ("q1 = B", "B"), ('q1 = "C."  # sure', "C"),
         ("q1 = “D”", "D"), ('q1 = ""', ""), ('q1 = "AB"', ""), ('# q1 = "A"', ""), ("", ""),
         ('q1 = "A"\nq1 = "B"', "B"), ('q1 = "B', "B"), ('q11 = "A"', ""), ("q1 = open(0)", ""),
+        ('q1 = "Ｂ"', "B"), ("q1 = ('c')", "C"), ('q1 == "A"', ""), ("q1 = 1\nA", ""),
     ],
 )  # fmt: skip
 def test_a_letter_is_read_however_it_is_written(text, letter):
     assert letters_in({"q1": text}) == {"q1": letter}
+
+
+def test_no_line_takes_long_to_read():
+    for line in ("q1 = %s1", "q1 = A%s!", 'q1 = "A%s!', "q1 = A%s."):
+        started_s = process_time()
+        letters_in({"q1": line % (" ." * 500_000)})
+        letters_in({"q1": line % (" " * 1_000_000)})
+        assert process_time() - started_s < 5
 
 
 def test_cells_without_metadata_are_found_by_the_names_that_they_define(out, place):

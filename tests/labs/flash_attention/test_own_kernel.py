@@ -91,3 +91,10 @@ def test_the_lab_needs_triton_for_this_exercise_alone():
     folder = Path(in_triton.__file__).parents[1]
     for path in (*folder.glob("labs/flash_attention/**/*.py"), folder / "flash_attention.py"):
         assert "import triton" not in path.read_text(encoding="utf-8"), path
+
+
+@pytest.mark.parametrize("odd", [torch.zeros(3), torch.tensor(1.0), torch.zeros(2, 2, 2), None])
+def test_no_odd_output_breaks_a_check(odd, monkeypatch):
+    monkeypatch.setattr(in_triton, "run_kernel", lambda kernel, n, arrays, *_: [*arrays[:3], odd])
+    found = findings_for(LAB, "flash_kernel")
+    assert not any(each.passed for each in found) and "O; expected" in found[0].message

@@ -2,7 +2,7 @@
 
 import random
 
-from labkit.labs.flash_attention.checks.triton_kernel import KernelCase
+from labkit.labs.flash_attention.checks.triton_kernel import N_LONG, TILE_LONG, KernelCase
 
 
 def hidden_cases(rng: random.Random) -> dict[str, list]:
@@ -19,6 +19,7 @@ def hidden_cases(rng: random.Random) -> dict[str, list]:
             case("one", few, few, few),
             case("loop", 2 * many, few, many),
             case("loop", 2 * many, many, few, seed=odd),
+            case("long", N_LONG, 16, TILE_LONG),
             case("ragged", rng.randint(many + 1, 2 * many - 1), few, many),
             case("ragged", rng.randint(many + 1, 2 * many - 1), many, few),
             case("causal", 2 * many, few, many),

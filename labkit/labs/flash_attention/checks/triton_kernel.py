@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from labkit.bridge import in_triton
 from labkit.bridge.student import Student, StudentError, text_of
-from labkit.checks.compare import list_in
+from labkit.checks.compare import expect_equal, list_in
 from labkit.checks.core import NotJudged, OnlyRead, Wrong, check
 from labkit.checks.tensors import expect_tensor, tensor_in
 from labkit.checks.wrong import Undecided
@@ -23,7 +23,10 @@ from labkit.labs.flash_attention.kernel import launch
 HEAD_DIM = 16
 RELATIVE, ABSOLUTE = 5e-3, 3e-3  # float16 has steps of 1e-3 at 1
 UNLIKELY = 15.2 * math.log(2)  # of 16 such weights, the sum is lost beside 1 in float16
-ENDS_OF_ONE = ("skip", "sums")  # kinds of which one program runs
+ENDS_OF_ONE = ("skip", "sums", "long")  # kinds of which one program runs
+MOST_ROWS = 2**20 // HEAD_DIM  # of a tile: Triton refuses a larger one
+N_LONG, TILE_LONG = MOST_ROWS + 512, 512
+N_COUNTED = 8  # keys of a long case whose weight is not 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class KernelCase:
             "large": "scores of " + ("-125" if self.is_odd else "125"),
             "sums": "many small weights" if self.is_odd else "values of 20,000",
             "skip": "NaN in the tiles that the first program skips",
+            "long": "more keys than a tile may hold",
         }
         words += ["causal"] * self.is_causal
         return ", ".join([*words, special[self.kind]] if self.kind in special else words)
@@ -51,6 +55,11 @@ class KernelCase:
     @property
     def is_odd(self) -> bool:
         return self.seed % 2 == 1
+
+    @property
+    def n_stored(self) -> int:
+        """Rows of O that are looked at."""
+        return self.tile_q if self.kind in ENDS_OF_ONE else self.n_rows
 
     def matrices(self) -> tuple[Tensor, Tensor, Tensor]:
         """Q, K and V (N D) in float16."""
@@ -65,17 +74,23 @@ class KernelCase:
             if self.is_odd:  # the first key has the weight 1, and the value 0
                 queries[:, 0], keys[0, 0] = HEAD_DIM**0.5, UNLIKELY
                 values[0], values[1:] = 0, 64
+        if self.kind == "long":
+            counted = torch.randint(self.n_rows, (N_COUNTED,), generator=rng)
+            counted[0] = self.n_rows - 1
+            queries[:], keys[:] = 0, 0
+            queries[:, 0], keys[:, 0], keys[counted, 0] = 100, -5, 0
         return queries.half(), keys.half(), values.half()
 
 
 def right_output(case: KernelCase) -> Tensor:
-    """The output (N D), in float64."""
-    heads = (each.double()[None, None] for each in case.matrices())
+    """The rows of the output that are looked at, in float64."""
+    queries, *rest = (each.double()[None, None] for each in case.matrices())
+    heads = queries[..., : case.n_stored, :], *rest
     return functional.scaled_dot_product_attention(*heads, is_causal=case.is_causal)[0, 0]
 
 
 def output_of(student: Student, case: KernelCase) -> Tensor:
-    """O as the student's kernel leaves it; it runs once for all checks.
+    """The rows of O that are looked at, as the kernel leaves them; it runs once for all checks.
 
     Raises: Wrong if the kernel loads or stores outside of its arrays.
     """
@@ -108,7 +123,9 @@ def _play(student: Student, case: KernelCase) -> Tensor:
             "your kernel loads or stores outside of its arrays",
             why="Give each `tl.load` and `tl.store` a mask for the rows after the last one.",
         ) from None
-    return tensor_in(after[-1], "O").double()
+    output = tensor_in(after[-1], "O").double()
+    expect_equal(list(output.shape), list(matrices[0].shape), "the shape of O")
+    return output[: case.n_stored]
 
 
 def _no_verdict(student: Student, reason: str) -> OnlyRead | Undecided:
@@ -119,10 +136,8 @@ def _no_verdict(student: Student, reason: str) -> OnlyRead | Undecided:
 
 
 def _has_right_output(student: Student, case: KernelCase) -> bool:
-    got, right = output_of(student, case), right_output(case)
-    if case.kind in ENDS_OF_ONE:
-        got, right = got[: case.tile_q], right[: case.tile_q]
-    return torch.allclose(got, right, rtol=RELATIVE, atol=ABSOLUTE)
+    near = {"rtol": RELATIVE, "atol": ABSOLUTE}
+    return torch.allclose(output_of(student, case), right_output(case), **near)
 
 
 def expect_output(student: Student, case: KernelCase) -> None:
@@ -130,9 +145,8 @@ def expect_output(student: Student, case: KernelCase) -> None:
     if _has_right_output(student, case):
         return
     got, right = output_of(student, case), right_output(case)
-    n_rows = case.tile_q if case.kind in ENDS_OF_ONE else case.n_rows
     why = " Or: ".join(_sentences(got, right, case))
-    expect_tensor(got[:n_rows], right[:n_rows], "O", why=why, tolerance=RELATIVE)
+    expect_tensor(got, right, "O", why=why, tolerance=RELATIVE)
 
 
 def _expect_after(student: Student, case: KernelCase, *, has_mask: bool = False) -> None:
@@ -167,6 +181,8 @@ def _sentences(got: Tensor, right: Tensor, case: KernelCase) -> list[str]:
         near = {"rtol": RELATIVE, "atol": ABSOLUTE, "equal_nan": True}
         if torch.allclose(got, slipped, **near) and not torch.allclose(right, slipped, **near):
             found.append(why)
+    if not found and case.kind == "long":
+        found = ["No tile holds so many keys. Go through tiles of TILE_KV keys in a loop."]
     if not found and got.isnan().any():
         row = int(got.isnan().any(-1).nonzero()[0])
         found = [f"Row {row} of O was not stored, or it is NaN: 0 / 0, or -inf - (-inf)."]
@@ -191,14 +207,14 @@ SLIPS = {
 
 
 def emulated(case: KernelCase, slip: str = "") -> Tensor:
-    """The output (N D) in float64 of the kernel's loops, with a known mistake."""
+    """As `right_output`, by the kernel's loops, with a known mistake."""
     n_rows, tile_q, tile_kv = case.n_rows, case.tile_q, case.tile_kv
     queries, keys, values = (each.double() for each in case.matrices())
     scale = 1 if slip == "scale" else HEAD_DIM**-0.5
     more = (0, 0, 0, -n_rows % tile_kv)
     keys, values = functional.pad(keys, more), functional.pad(values, more)
-    found = torch.full_like(queries, torch.nan)
-    for first in range(0, n_rows, tile_q):
+    found = torch.full_like(queries[: case.n_stored], torch.nan)
+    for first in range(0, case.n_stored, tile_q):
         query = torch.arange(first, min(first + tile_q, n_rows))
         stop = min(n_rows, first + tile_q * (slip != "short")) if case.is_causal else n_rows
         maximum = torch.full((len(query), 1), -torch.inf, dtype=torch.float64)
@@ -235,7 +251,9 @@ def one_tile_is_attention(student: Student, case: KernelCase) -> None:
     expect_output(student, case)
 
 
-@_kernel("loop", gate=True, hint="Multiply total and output by exp(m - m_new) before you add.")
+@_kernel(
+    "loop", "long", gate=True, hint="Multiply total and output by exp(m - m_new) before you add."
+)
 def the_loop_goes_through_all_keys(student: Student, case: KernelCase) -> None:
     """With several tiles, each program takes all keys into account."""
     _expect_after(student, case)
@@ -256,7 +274,7 @@ def the_kernel_hides_later_keys(student: Student, case: KernelCase) -> None:
 @_kernel("skip", hint="End the loop after the last query of the program.")
 def the_kernel_skips_hidden_tiles(student: Student, case: KernelCase) -> None:
     """If IS_CAUSAL, a program does not use tiles of which no query sees a key."""
-    if not output_of(student, case)[: case.tile_q].isnan().any():
+    if not output_of(student, case).isnan().any():
         _expect_after(student, case, has_mask=True)
         return
     plain = replace(case, kind="causal")
@@ -285,6 +303,7 @@ OPEN_CASES = {
         KernelCase("one", 16, 16, 16, seed=1),
         KernelCase("loop", 64, 16, 32, seed=2),
         KernelCase("loop", 32, 32, 16, seed=3),
+        KernelCase("long", N_LONG, 16, TILE_LONG, seed=12),
         KernelCase("ragged", 39, 16, 32, seed=4),
         KernelCase("causal", 64, 16, 32, is_causal=True, seed=5),
         KernelCase("causal", 64, 32, 16, is_causal=True, seed=6),

@@ -23,6 +23,13 @@
 # = rescaled[:, None] * output + => output +
 # = rescaled * row_sum + => row_sum +
 
+# fails the_loop_goes_through_all_keys
+
+# %% one tile of 1,024 keys, and no loop
+# = in range(0, stop, TILE_KV) => in range(1)
+# = start + tl.arange(0, TILE_KV) => tl.arange(0, 1024)
+# = is_key = (k_row < n_rows) => is_key = (k_row < stop)
+
 # fails rows_after_the_end_count_nothing
 
 # %% keys after the end have the score 0
