@@ -5,8 +5,9 @@ by the checks from outside, in other forks, and once more in forks of a fresh pr
 whose key is not the same both times is dropped: code may count its calls, or read a clock. The
 second time plays the hidden cases: a claim that holds in the open alone is no wrong option.
 
-Counts and fixed lists end the search, so that a busy machine finds the same questions. The limits
-in seconds are for code that does not end.
+As many keys are computed as questions are wanted; if one is dropped, the search goes on. Counts and
+fixed lists end it, so that a busy machine finds the same questions. The limits in seconds are for
+code that does not end.
 """
 
 import time
@@ -27,7 +28,7 @@ from autograder.judging.session import Session
 from labkit.checks.core import open_cases_of
 from labkit.checks.why.changes import read_definition
 
-N_QUESTIONS, N_SPARE = 6, 1
+N_QUESTIONS = 6
 MOST_OF_ONE = 2  # questions about one exercise
 MOST_TRIED = 4  # candidates of one exercise whose key is computed
 MOST_PLAYED, MOST_PLAYED_IF_SLOW = 8, 4  # changes of an exercise that the survey plays
@@ -61,7 +62,7 @@ def sheet_of(judge: Judge, order: Order) -> Sheet:
         session.close()
     asked = {each.exercise for each in questions}
     code = [(name, text) for name, text in search.code.items() if name in asked]
-    took_s = session.spent_s + time.process_time() - started_s
+    took_s = session.spent_s + time.process_time() - started_s - session.ours_s
     return Sheet(tuple(questions), tuple(code), round(took_s, 3))
 
 
@@ -79,9 +80,12 @@ class Search:
 
     def questions(self) -> list[Question]:
         """Those whose key is the same in two processes, in the order of the notebook."""
-        kept = self._found()
-        left = (one for one in kept if self._holds(*one)) if kept and self._is_fresh() else ()
-        chosen = [question for _, question in islice(left, N_QUESTIONS)]
+        chosen: list[Question] = []
+        found = self._found()
+        while kept := [*islice(found, N_QUESTIONS - len(chosen))]:
+            if not self._is_fresh():
+                break
+            chosen += [question for one, question in kept if self._holds(one, question)]
         places = {one.exercise: i for i, one in enumerate(self._marked)}
         return sorted(chosen, key=lambda each: (places[each.exercise], each.line))
 
@@ -94,20 +98,16 @@ class Search:
     def _is_over(self) -> bool:
         return not self._session.lives or self._session.spent_s > self._end_s
 
-    def _found(self) -> list[Kept]:
-        """Questions with a key, a few about each exercise, until there are enough."""
-        kept: list[Kept] = []
+    def _found(self) -> Iterator[Kept]:
+        """Questions with a key, a few about each exercise."""
         put_off = []  # what only a call can be asked about
         for one in self._surveyed():
             if one[1].changes:
-                kept += self._with_keys(*one)
+                yield from self._with_keys(*one)
             else:
                 put_off.append(one)
-            if len(kept) >= N_QUESTIONS + N_SPARE:
-                return kept
         for one in put_off:
-            kept += self._with_keys(*one)
-        return kept[: N_QUESTIONS + N_SPARE]
+            yield from self._with_keys(*one)
 
     def _surveyed(self) -> Iterator[tuple[Exercise, Proposed]]:
         """What passed and can be asked about, in an order of the student's own, and with what."""
@@ -142,16 +142,17 @@ class Search:
         except Exception:
             return []
 
-    def _with_keys(self, exercise: Exercise, proposed: Proposed) -> list[Kept]:
+    def _with_keys(self, exercise: Exercise, proposed: Proposed) -> Iterator[Kept]:
         """A few questions about one exercise."""
         rehearsed = None if self._is_over else self._rehearsed(exercise)
         if rehearsed is None:
-            return []
+            return
         self.code[exercise.name] = _numbered(exercise.source, exercise.name)
         candidates = proposed.candidates(rehearsed, self._random_of(exercise))
         if exercise.name in SLOW | SLOWEST and len(self._order.green) > FEW:
-            return [*self._asked(candidates[: MOST_TRIED // 2], 1)]
-        return [*self._asked(candidates[:MOST_TRIED], MOST_OF_ONE)]
+            yield from self._asked(candidates[: MOST_TRIED // 2], 1)
+        else:
+            yield from self._asked(candidates[:MOST_TRIED], MOST_OF_ONE)
 
     def _asked(self, candidates: Sequence[Candidate], n_most: int) -> Iterator[Kept]:
         """Up to so many questions, of different kinds or lines, and of other lines if possible."""
