@@ -138,8 +138,12 @@ class Session:
         return self.in_fork(play_it)
 
     def survey(
-        self, topic: str, exercise: str, definitions: Sequence[str], budget_s: float
-    ) -> list[str]:
+        self,
+        topic: str,
+        exercise: str,
+        definitions: Sequence[tuple[str, int, str]],
+        budget_s: float,
+    ) -> tuple[list[str], list[list]]:
         """What a fork of the child itself says of changed definitions; it may be forged.
 
         Raises: as `in_changed_fork`.
