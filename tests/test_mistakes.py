@@ -1,14 +1,17 @@
 """The pages of known mistakes say what the checks say today, and give no answer away."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from classroom import result
 from instances import some_of
 from leaks import lines_of, telling_lines
 
-from autograder.builder.source import read_labs
+from autograder.builder.source import read_course, read_labs
 from autograder.pages.feedback import write_feedback
+from autograder.pages.render import mistake_page
+from autograder.pages.report import write_report
 from autograder.pages.statistics import frequent_causes
 from autograder.proof.matrix import namespace_of
 from autograder.record.results import CheckResult
@@ -96,8 +99,25 @@ def test_notebook_page_and_report_use_one_number(tmp_path):
     rows = [result(name, lab=lab.name, checks=[check], score=0.0) for name in ("ann", "bob")]
     page = write_feedback(tmp_path, rows[0]).read_text(encoding="utf-8")
     assert f"<summary>known mistake {known.number}</summary>" in page
+    assert f"<code>docs/mistakes/01_memory.md#{known.number.replace('.', '')}</code>" in page
+    report = write_report(tmp_path, rows).read_text(encoding="utf-8")
+    assert f"<code>docs/mistakes/01_memory.md#{known.number.replace('.', '')}</code>" in report
     [cause] = frequent_causes(rows)
+    assert cause.known == (known.number,)
     assert cause.text == f"{found.cause} (known mistake {known.number})"
+
+
+def test_a_page_links_a_mistake_to_the_course_s_site(monkeypatch):
+    course = replace(read_course(), site="https://example.edu/course/")
+    monkeypatch.setattr("autograder.pages.render.read_course", lambda: course)
+    assert mistake_page("1.28", "01_memory") == (
+        '<a href="https://example.edu/course/docs/mistakes/01_memory.html#128">'
+        "the page of known mistake 1.28</a>"
+    )
+    headings = page_path(WITH_CODE[0]).read_text(encoding="utf-8").splitlines()
+    assert "### 1.28" in headings  # both GitHub and the site call it #128
+    with pytest.raises(ValueError, match="begin with https://"):
+        replace(course, site="javascript:alert(1)")
 
 
 def test_what_is_no_known_mistake_has_no_number(tmp_path):

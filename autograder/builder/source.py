@@ -88,7 +88,8 @@ class Lab:
 class Course:
     """The settings that all notebooks of the course share, from `notebooks/course.toml`.
 
-    address: where releases lie, "" if nowhere; key: see `autograder.signing`, "" if there is none;
+    address: where releases lie, "" if nowhere; site: where `make site` is read, "" if nowhere;
+    key: see `autograder.signing`, "" if there is none;
     revisions: by lab, how often it was released anew;
     own: labs that are not the kit's; papers: by place, the questions of lab 8 that change;
     ai: "none", "tutor" or "free", see `autograder.builder.ai`;
@@ -98,6 +99,7 @@ class Course:
 
     title: str
     address: str = ""
+    site: str = ""
     key: str = ""
     revisions: Mapping[str, int] = field(default_factory=dict)
     ai: str = "tutor"
@@ -112,6 +114,8 @@ class Course:
         if self.ai not in [*RULES]:
             wanted = ", ".join(f'"{each}"' for each in RULES)
             raise ValueError(f"ai should be one of {wanted}, got {self.ai!r}")
+        if self.site and not self.site.startswith(("https://", "http://")):
+            raise ValueError(f"site should begin with https://, got {self.site!r}")
 
     def revision(self, lab: Lab) -> int:
         """1 for a lab that was never corrected."""

@@ -33,7 +33,7 @@ def our_queue_s() -> float:
 
 
 class OwnTime:
-    """Turns waits into time that counts; spent_s is its sum.
+    """Turns waits into time that counts; spent_s is its sum, ours_s the part of it that is ours.
 
     read: the seconds that the processes have run so far, and those that they and we stood ready
     without a processor; None where the system does not say, and then all waiting counts.
@@ -44,7 +44,7 @@ class OwnTime:
         self._last: Reading = None
         self._unread_s = 0.0
         self.spent_s = 0.0
-        self._ours_s = 0.0
+        self.ours_s = 0.0
 
     @contextmanager
     def with_ours(self, limit_s: float) -> Iterator[None]:
@@ -52,17 +52,17 @@ class OwnTime:
 
         Raises: Overran when it reaches the limit.
         """
-        started, before_s = time.process_time(), self._ours_s
+        started, before_s = time.process_time(), self.ours_s
         try:
             with _interrupted_after(limit_s):
                 yield
         finally:
-            charged_s = self._ours_s - before_s
+            charged_s = self.ours_s - before_s
             self.charge(time.process_time() - started - charged_s)
 
     def charge(self, ours_s: float) -> None:
         """Count processor time of ours."""
-        self._ours_s += ours_s
+        self.ours_s += ours_s
         self.spent_s += ours_s
 
     def start(self) -> None:

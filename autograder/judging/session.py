@@ -52,6 +52,7 @@ class Session:
     _needed: set[int] | None = None
     _n_starts: int = 0
     _spent_s: float = 0.0  # by the children before this one
+    _ours_s: float = 0.0
     _own_cells_s: float = 0.0
     _cells_s: float = 0.0  # of all cells
     _files: str = ""  # a digest of what lies on the disk of a child for checks played again
@@ -65,6 +66,11 @@ class Session:
     def spent_s(self) -> float:
         """What this submission has taken so far, replays included."""
         return self._spent_s + (self._child.own_time.spent_s if self._child else 0.0)
+
+    @property
+    def ours_s(self) -> float:
+        """The part of `spent_s` that is our own processor's time."""
+        return self._ours_s + (self._child.own_time.ours_s if self._child else 0.0)
 
     def run(self) -> None:
         """Run every step once, and those before a killer again in its place."""
@@ -132,8 +138,12 @@ class Session:
         return self.in_fork(play_it)
 
     def survey(
-        self, topic: str, exercise: str, definitions: Sequence[str], budget_s: float
-    ) -> list[str]:
+        self,
+        topic: str,
+        exercise: str,
+        definitions: Sequence[tuple[str, int, str]],
+        budget_s: float,
+    ) -> tuple[list[str], list[list]]:
         """What a fork of the child itself says of changed definitions; it may be forged.
 
         Raises: as `in_changed_fork`.
@@ -305,6 +315,7 @@ class Session:
     def _end(self) -> None:
         if self._child is not None:
             self._spent_s += self._child.own_time.spent_s
+            self._ours_s += self._child.own_time.ours_s
             child, self._child = self._child, None
             self.peak_mb = max(self.peak_mb, child.end().peak_mb)
 

@@ -152,18 +152,24 @@ class Child:
             raise ValueError("the definition ended with an exception")
 
     def survey(
-        self, topic: str, exercise: str, definitions: Sequence[str], budget_s: float
-    ) -> list[str]:
+        self,
+        topic: str,
+        exercise: str,
+        definitions: Sequence[tuple[str, int, str]],
+        budget_s: float,
+    ) -> tuple[list[str], list[list]]:
         """Inside `forked`: what the process itself says of changed definitions; it may be forged.
 
         Raises: ValueError if it says nothing, or if there is no fork.
         """
         asked = {"topic": topic, "exercise": exercise, "definitions": [*definitions]}
         message = {"op": "survey", "budget_s": budget_s, **asked}
-        found = self._asked_fork(message, MOST_OVER * budget_s).get("found")
-        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-            raise ValueError("no survey came")
-        return found
+        reply = self._asked_fork(message, MOST_OVER * budget_s)
+        signs, runs = reply.get("signs"), reply.get("runs")
+        for found, kind in ((signs, str), (runs, list)):
+            if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
+                raise ValueError("no survey came")
+        return signs, runs
 
     def _asked_fork(self, message: dict, limit_s: float) -> dict:
         if self._fork is None:

@@ -7,6 +7,7 @@ from functools import cache
 from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from autograder.builder.source import read_course
 from autograder.pages.shown import shown
 from autograder.places import REPOSITORY
 from autograder.record.marks import as_points
@@ -45,9 +46,19 @@ def _compiled() -> FileSystemBytecodeCache | None:
     return FileSystemBytecodeCache(str(COMPILED)) if os.access(COMPILED, os.W_OK) else None
 
 
+def mistake_page(number: str, lab: str) -> Markup:
+    """Where a known mistake is described: a link to the course's site, or the place in docs."""
+    anchor, site = number.replace(".", ""), read_course().site.rstrip("/")
+    if not site:
+        return Markup("<code>docs/mistakes/{}.md#{}</code>").format(lab, anchor)
+    link = '<a href="{}/docs/mistakes/{}.html#{}">the page of known mistake {}</a>'
+    return Markup(link).format(site, lab, anchor, number)
+
+
 @cache
 def _environment() -> Environment:
     environment = escaping("autograder.pages")
     environment.filters["prose"] = lambda text: Markup(with_code(text))
+    environment.filters["mistake_page"] = mistake_page
     environment.filters["from"] = lambda key, table: table.get(key, "")
     return environment

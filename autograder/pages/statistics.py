@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder.record.results import CheckResult, Result
-from labkit.checks.why.mistakes import numbered
+from labkit.checks.why.mistakes import mistakes_in, numbered
 
 N_BINS = 10
 FEWEST_FOR_DISCRIMINATION = 20
@@ -106,7 +106,8 @@ class Standing:
 class Cause:
     """What several students got wrong in an exercise, with the numbers of known mistakes.
 
-    claims: of the checks that failed for it; example: the message that one of n students got.
+    claims: of the checks that failed for it; example: the message that one of n students got;
+    known: the numbers.
     """
 
     exercise: str
@@ -114,6 +115,7 @@ class Cause:
     n: int
     claims: tuple[str, ...]
     example: str
+    known: tuple[str, ...] = ()
 
 
 def distribution(results: Sequence[Result]) -> Distribution:
@@ -229,6 +231,7 @@ def _cause(topic: str, exercise: str, text: str, group: list[tuple[str, CheckRes
         n=len({student for student, _ in group}),
         claims=tuple(dict.fromkeys(check.claim or check.check for _, check in group)),
         example=group[0][1].message,
+        known=tuple(each.number for each in mistakes_in(topic, exercise, text)),
     )
 
 

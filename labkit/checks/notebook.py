@@ -26,7 +26,7 @@ from labkit.checks.hints.tries import LAST_STEP, MIME, Tries, saved_tries, versi
 from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
 from labkit.checks.printed.report import button, write_report
 from labkit.checks.unjudged import ENDLESS, judged
-from labkit.checks.why.asked import Asked, Shown, passes, play_here, questions_of
+from labkit.checks.why.asked import Asked, Shown, passes, play_here, questions_of, runs_here
 from labkit.checks.why.changes import changes_of, definition_in, unchanged
 from labkit.checks.why.mistakes import folded
 
@@ -150,11 +150,13 @@ class Checker:
             if not all(finding.passed for finding in self._findings(exercise)):
                 return Shown(exercise, f"First make all checks of `{exercise}` pass.")
             play = play_here(self._namespace, self._checks[exercise], self._cases[exercise])
-            if not passes(play, unchanged(source, exercise)):
+            own = unchanged(source, exercise)
+            if not passes(play, own):
                 said = "does not pass by itself, in 2 seconds. Run it again, then its check."
                 return Shown(exercise, f"The newest cell of `{exercise}` {said}")
-            changes = changes_of(source, exercise)
-            asked = Asked(exercise, source, questions_of(changes, play))
+            runs = runs_here(self._namespace, self._checks[exercise], self._cases[exercise], own)
+            questions = questions_of(changes_of(source, exercise), play, runs=runs)
+            asked = Asked(exercise, source, questions)
             self._asked[exercise] = asked
         return asked.ask() if choice is None else asked.answer(choice)
 

@@ -6,11 +6,12 @@ from random import Random
 from typing import Protocol
 
 from autograder.judging.asking.edits import Stop, Swap
+from autograder.judging.asking.options import alike, neighbours
 from autograder.judging.asking.sheet import CHANGE, LINE, SWAP, TRACE, Question
 from autograder.judging.asking.stage import Exercise, Stage, shown
 from labkit.checks.core import Finding
 from labkit.checks.tables.calls import Call
-from labkit.checks.why.asked import N_OTHERS, TRIVIAL, questions_of
+from labkit.checks.why.asked import N_OTHERS, TRIVIAL, question_in, questions_of
 from labkit.checks.why.changes import Change
 
 N_OPTIONS = N_OTHERS + 1
@@ -46,7 +47,7 @@ class BrokenClaim:
         """The question of `check.why`, with other claims for another seed."""
 
         def play(definition: str) -> list[Finding]:
-            return stage.findings(self.exercise, definition, N_OTHERS)
+            return stage.findings(self.exercise, definition, self._is_enough)
 
         asked = next(questions_of([self.change], play, seed), None)
         if asked is None:
@@ -62,6 +63,16 @@ class BrokenClaim:
             _code(self.change),
             f"Its check says: {asked.finding.message}",
         )
+
+    def _is_enough(self, found: list[Finding]) -> bool:
+        """Whether three claims hold and give a question."""
+        is_full = sum(each.passed for each in found) >= N_OTHERS
+        return is_full and question_in(self.change, found) is not None
+
+    def about(self, question: Question) -> "BrokenClaim":
+        """This with those checks alone whose claims are options."""
+        checks = [each for each in self.exercise.checks if each.claim in question.options]
+        return replace(self, exercise=replace(self.exercise, checks=checks))
 
 
 @dataclass(frozen=True)
@@ -148,7 +159,7 @@ class SwapOfLines:
         """One swap without harm, beside swaps that fail a check and not by a missing name."""
         harmless, harmful = [], []
         for swap in self.swaps:
-            found = stage.findings(self.exercise, swap.definition, 0)
+            found = stage.findings(self.exercise, swap.definition, _has_failed)
             failed = [each for each in found if each.status == "failed"]
             if all(each.passed for each in found):
                 harmless.append(swap)
@@ -181,7 +192,8 @@ def _of_calls(
     """
     for i, call in enumerate(exercise.calls):
         if right[i] and right[i] not in taken[i]:
-            wrong = [*taken[i][:1], *(each[i] for each in others), *taken[i][1:]]
+            near = neighbours(right[i], Random(f"{seed}{call}"))
+            wrong = alike(right[i], [*taken[i][:1], *(each[i] for each in others), *near])
             if asked := _with_options(question(call, taken[i]), right[i], wrong, seed):
                 return asked
     return None
@@ -197,6 +209,10 @@ def _with_options(
         return None
     Random(f"{seed}{question.sentence}").shuffle(options)
     return replace(question, options=tuple(options), right=options.index(right))
+
+
+def _has_failed(found: Sequence[Finding]) -> bool:
+    return found[-1].status == "failed"
 
 
 def _said(swap: Swap) -> str:

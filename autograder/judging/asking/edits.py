@@ -58,7 +58,7 @@ def swaps_of(source: str, name: str) -> list[Swap]:
 
 
 def stops_of(source: str, name: str) -> list[Stop]:
-    """A stop after each assignment of a function to a variable that is not a constant.
+    """A stop after each assignment of a function to a variable, of more than one step.
 
     None in a function that calls itself: what stops there first is a call inside.
     """
@@ -68,7 +68,7 @@ def stops_of(source: str, name: str) -> list[Stop]:
     stops = []
     for statement in statements_of(found):
         variable = _assigned(statement)
-        if not variable or not _is_in(statement, found):
+        if not variable or not _is_in(statement, found) or _is_one_step(statement, found):
             continue
         line, end = statement.lineno, statement.end_lineno or statement.lineno
         indent = lines[line - 1].encode()[: statement.col_offset].decode()
@@ -117,6 +117,15 @@ def _assigned(statement: ast.stmt) -> str:
         case _:
             return ""
     return "" if isinstance(value, ast.Constant | ast.Name | ast.Lambda) else name
+
+
+def _is_one_step(statement: ast.stmt, function: ast.FunctionDef) -> bool:
+    """Whether an assignment reads no variable, but arguments alone, which a call shows."""
+    names = [each for each in ast.walk(function) if isinstance(each, ast.Name)]
+    variables = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    read = {each.id for each in ast.walk(statement) if isinstance(each, ast.Name)
+            and isinstance(each.ctx, ast.Load)}  # fmt: skip
+    return not isinstance(statement, ast.AugAssign) and not read & variables
 
 
 def _is_in(statement: ast.stmt, function: ast.FunctionDef) -> bool:

@@ -14,6 +14,7 @@ from autograder.judging.asking.candidates import (
 )
 from autograder.judging.asking.edits import Stop, Swap, stops_of, swaps_of
 from autograder.judging.asking.stage import Exercise
+from autograder.judging.child.survey import is_telling
 from labkit.checks.why.changes import Change, changes_of
 
 MOST_WRONG = 3  # changes that are played for wrong options
@@ -25,6 +26,7 @@ class Proposed:
     """Changes, swaps and stops of a definition, in an order of the student's own.
 
     played: what the survey plays, in its order. ending: changes after which it came to an end.
+    runs: for each check, lines that run in it, as the survey says.
     """
 
     changes: tuple[Change, ...]
@@ -32,6 +34,7 @@ class Proposed:
     stops: tuple[Stop, ...]
     played: tuple[Change | Swap, ...]
     ending: tuple[Change, ...] = ()
+    runs: tuple[Sequence, ...] = ()
 
     @classmethod
     def of(cls, exercise: Exercise, rng: Random, n_played: int) -> "Proposed":
@@ -42,12 +45,13 @@ class Proposed:
             stops = stops_of(source, name)
         except RecursionError:
             changes, swaps, stops = [], [], []
+        changes = [each for each in changes if not each.says_itself]
         played: list[Change | Swap] = [*changes, *swaps]
         rng.shuffle(played)
         rng.shuffle(stops)
         return cls((), (), tuple(stops), tuple(played[:n_played]))
 
-    def told(self, signs: Sequence[str]) -> "Proposed":
+    def told(self, signs: Sequence[str], runs: Sequence[Sequence] = ()) -> "Proposed":
         """Those of which the survey says that they break some claims and not all; of the swaps, one
         that breaks nothing, beside some that break a claim.
         """
@@ -59,15 +63,14 @@ class Proposed:
         harmful = [each for each, sign in swaps if "f" in sign and "t" not in sign]
         asked = (*harmless[:1], *harmful[:MOST_SWAPS]) if harmless and harmful else ()
         ending = tuple(each for each, _ in edits)
-        return replace(self, changes=tuple(changes), swaps=asked, ending=ending)
+        return replace(self, changes=tuple(changes), swaps=asked, ending=ending, runs=(*runs,))
 
     def candidates(self, exercise: Exercise, rng: Random) -> list[Candidate]:
         """What to ask about, of one kind after the other."""
-        lines = [BrokenClaim(exercise, each) for each in self.changes if not each.instead]
-        edited = [each for each in self.changes if each.instead]
+        broken = [BrokenClaim(self._running(exercise, each.line), each) for each in self.changes]
         kinds: list[Sequence[Candidate]] = [
-            lines,
-            [BrokenClaim(exercise, each) for each in edited],
+            [each for each in broken if not each.change.instead],
+            [each for each in broken if each.change.instead],
             [SwapOfLines(exercise, self.swaps)] if self.swaps else [],
         ]
         if exercise.calls:
@@ -81,11 +84,11 @@ class Proposed:
         rng.shuffle(kinds)
         return [each for turn in zip_longest(*kinds) for each in turn if each is not None]
 
+    def _running(self, exercise: Exercise, line: int) -> Exercise:
+        """The exercise with those checks alone that run a line: no other claim could fail."""
+        pairs = zip(exercise.checks, self.runs, strict=True)
+        return replace(exercise, checks=[check for check, lines in pairs if line in lines])
+
 
 def _without(several: Sequence, one: object) -> Sequence:
     return [each for each in several if each is not one][:MOST_WRONG]
-
-
-def is_telling(signs: str) -> bool:
-    """Whether some claims hold, some fail, and none because a name is missing."""
-    return signs.count("p") > 1 and "f" in signs and "t" not in signs

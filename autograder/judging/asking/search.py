@@ -5,8 +5,9 @@ by the checks from outside, in other forks, and once more in forks of a fresh pr
 whose key is not the same both times is dropped: code may count its calls, or read a clock. The
 second time plays the hidden cases: a claim that holds in the open alone is no wrong option.
 
-Counts and fixed lists end the search, so that a busy machine finds the same questions. The limits
-in seconds are for code that does not end.
+As many keys are computed as questions are wanted; if one is dropped, the search goes on. Counts and
+fixed lists end it, so that a busy machine finds the same questions. The limits in seconds are for
+code that does not end.
 """
 
 import time
@@ -16,8 +17,8 @@ from itertools import islice
 from random import Random
 
 from autograder.intake.read import Unreadable
-from autograder.judging.asking.candidates import Candidate
-from autograder.judging.asking.edits import is_askable
+from autograder.judging.asking.candidates import BrokenClaim, Candidate
+from autograder.judging.asking.edits import Swap, is_askable
 from autograder.judging.asking.proposed import Proposed
 from autograder.judging.asking.sheet import Order, Question, Sheet
 from autograder.judging.asking.stage import Exercise, Stage
@@ -25,12 +26,12 @@ from autograder.judging.control import ZygoteError
 from autograder.judging.judge import Judge, Marked
 from autograder.judging.session import Session
 from labkit.checks.core import open_cases_of
-from labkit.checks.why.changes import read_definition
+from labkit.checks.why.changes import Change, read_definition
 
-N_QUESTIONS, N_SPARE = 6, 1
-MOST_OF_ONE = 2  # questions about one exercise
-MOST_TRIED = 4  # candidates of one exercise whose key is computed
-MOST_PLAYED, MOST_PLAYED_IF_SLOW = 8, 4  # changes of an exercise that the survey plays
+N_QUESTIONS, ENOUGH = 6, 4  # wanted; with so many, the slowest exercises are left out
+MOST_OF_ONE = 2  # questions about one exercise at a time
+MOST_TRIED = 8  # candidates of one exercise whose key is computed
+MOST_PLAYED, MOST_PLAYED_IF_SLOW = 16, 4  # changes of an exercise that the survey plays
 SURVEY_EACH_S, SEARCH_S = 6.0, 20.0  # of the student's time
 LEAST_LIMIT_S, LIMIT_SHARE = 1.0, 8  # of a play: at least, and times what it takes unchanged
 MOST_OVERRUNS = 2
@@ -61,7 +62,7 @@ def sheet_of(judge: Judge, order: Order) -> Sheet:
         session.close()
     asked = {each.exercise for each in questions}
     code = [(name, text) for name, text in search.code.items() if name in asked]
-    took_s = session.spent_s + time.process_time() - started_s
+    took_s = session.spent_s + time.process_time() - started_s - session.ours_s
     return Sheet(tuple(questions), tuple(code), round(took_s, 3))
 
 
@@ -79,9 +80,12 @@ class Search:
 
     def questions(self) -> list[Question]:
         """Those whose key is the same in two processes, in the order of the notebook."""
-        kept = self._found()
-        left = (one for one in kept if self._holds(*one)) if kept and self._is_fresh() else ()
-        chosen = [question for _, question in islice(left, N_QUESTIONS)]
+        chosen: list[Question] = []
+        found = self._found()
+        while kept := [*islice(found, N_QUESTIONS - len(chosen))]:
+            if not self._is_fresh():
+                break
+            chosen += [question for one, question in kept if self._holds(one, question)]
         places = {one.exercise: i for i, one in enumerate(self._marked)}
         return sorted(chosen, key=lambda each: (places[each.exercise], each.line))
 
@@ -94,28 +98,32 @@ class Search:
     def _is_over(self) -> bool:
         return not self._session.lives or self._session.spent_s > self._end_s
 
-    def _found(self) -> list[Kept]:
-        """Questions with a key, a few about each exercise, until there are enough."""
-        kept: list[Kept] = []
-        put_off = []  # what only a call can be asked about
-        for one in self._surveyed():
-            if one[1].changes:
-                kept += self._with_keys(*one)
-            else:
-                put_off.append(one)
-            if len(kept) >= N_QUESTIONS + N_SPARE:
-                return kept
-        for one in put_off:
-            kept += self._with_keys(*one)
-        return kept[: N_QUESTIONS + N_SPARE]
-
-    def _surveyed(self) -> Iterator[tuple[Exercise, Proposed]]:
-        """What passed and can be asked about, in an order of the student's own, and with what."""
-        by_name = {one.exercise: one for one in self._marked}
-        names = [name for name in self._order.green if name in by_name]
+    def _found(self) -> Iterator[Kept]:
+        """Questions with a key: a few about each exercise, then more, and then about slow ones."""
+        known = {one.exercise for one in self._marked}
+        names = [name for name in self._order.green if name in known]
         Random(self._order.seed).shuffle(names)
+        n_found = 0
+        for part in in_order(names):
+            asked = [name for name in part if name not in SLOWEST or n_found < ENOUGH]
+            for one in self._found_in(asked):
+                n_found += 1
+                yield one
+
+    def _found_in(self, names: Sequence[str]) -> Iterator[Kept]:
+        """Questions about these exercises: a few about each, then more."""
+        begun = []
+        for one in self._surveyed(names):
+            begun.append(self._with_keys(*one))
+            yield from islice(begun[-1], MOST_OF_ONE)
+        for questions in begun:
+            yield from islice(questions, MOST_OF_ONE)
+
+    def _surveyed(self, names: Sequence[str]) -> Iterator[tuple[Exercise, Proposed]]:
+        """What can be asked about of these exercises, and with what."""
+        by_name = {one.exercise: one for one in self._marked}
         open_cases = open_cases_of(self._topic)
-        for name in in_order(names):
+        for name in names:
             source = self._session.text_of(name)
             if self._is_over:
                 return
@@ -124,34 +132,37 @@ class Search:
             exercise = Exercise(name, source, by_name[name].checks, open_cases[name])
             n_played = MOST_PLAYED_IF_SLOW if name in SLOW | SLOWEST else MOST_PLAYED
             proposed = Proposed.of(exercise, self._random_of(exercise), n_played)
-            signs = self._signs(exercise, [each.definition for each in proposed.played])
-            if signs and not signs[0].strip("p"):
-                yield exercise, proposed.told(signs[1:])
+            signs, runs = self._survey(exercise, proposed.played)
+            if signs and not signs[0].strip("p") and len(runs) == len(exercise.checks):
+                yield exercise, proposed.told(signs[1:], runs)
 
     def _random_of(self, exercise: Exercise) -> Random:
         """What one exercise is asked depends on no other one."""
         return Random(f"{self._order.seed} {exercise.name}")
 
-    def _signs(self, exercise: Exercise, definitions: Sequence[str]) -> list[str]:
-        """What the survey says of each definition; nothing if it says nothing, or nonsense."""
-        played = [exercise.own, *definitions]
+    def _survey(
+        self, exercise: Exercise, played: Sequence[Change | Swap]
+    ) -> tuple[list[str], list[list]]:
+        """What the survey says of the definitions; nothing if it says nothing, or nonsense."""
+        asked = [(exercise.own, 0, ""), *map(_as_asked, played)]
         try:
-            return self._session.survey(self._topic, exercise.name, played, SURVEY_EACH_S)
+            return self._session.survey(self._topic, exercise.name, asked, SURVEY_EACH_S)
         except ZygoteError:
             raise
         except Exception:
-            return []
+            return [], []
 
-    def _with_keys(self, exercise: Exercise, proposed: Proposed) -> list[Kept]:
+    def _with_keys(self, exercise: Exercise, proposed: Proposed) -> Iterator[Kept]:
         """A few questions about one exercise."""
         rehearsed = None if self._is_over else self._rehearsed(exercise)
         if rehearsed is None:
-            return []
+            return
         self.code[exercise.name] = _numbered(exercise.source, exercise.name)
         candidates = proposed.candidates(rehearsed, self._random_of(exercise))
         if exercise.name in SLOW | SLOWEST and len(self._order.green) > FEW:
-            return [*self._asked(candidates[: MOST_TRIED // 2], 1)]
-        return [*self._asked(candidates[:MOST_TRIED], MOST_OF_ONE)]
+            yield from self._asked(candidates[: MOST_TRIED // 2], 1)
+        else:
+            yield from self._asked(candidates[:MOST_TRIED], 2 * MOST_OF_ONE)
 
     def _asked(self, candidates: Sequence[Candidate], n_most: int) -> Iterator[Kept]:
         """Up to so many questions, of different kinds or lines, and of other lines if possible."""
@@ -180,8 +191,9 @@ class Search:
     def _holds(self, candidate: Candidate, question: Question) -> bool:
         """Whether the key is the same again, and on the hidden cases."""
         cases = self._hidden[candidate.exercise.name]
-        again = self._tried(replace(candidate, exercise=replace(candidate.exercise, cases=cases)))
-        return again is not None and again.key == question.key
+        again = candidate.about(question) if isinstance(candidate, BrokenClaim) else candidate
+        found = self._tried(replace(again, exercise=replace(again.exercise, cases=cases)))
+        return found is not None and found.key == question.key
 
     def _rehearsed(self, exercise: Exercise) -> Exercise | None:
         """The exercise with its calls and a limit; None if it does not pass alone."""
@@ -198,10 +210,18 @@ class Search:
         return replace(exercise, calls=tuple(calls[:MOST_CALLS]), limit_s=limit_s)
 
 
-def in_order(names: Sequence[str]) -> list[str]:
-    """The names with one slow exercise at its place, other slow ones after all, slowest last."""
-    later = [name for name in names if name in SLOW][1:]
-    return sorted(names, key=lambda each: (each in SLOWEST, each in later))
+def _as_asked(edit: Change | Swap) -> tuple[str, int, str]:
+    """A change as the survey takes it."""
+    if isinstance(edit, Swap):
+        return edit.definition, 0, ""
+    return edit.definition, edit.line, f"{edit.text} {edit.instead}"
+
+
+def in_order(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The names with one slow exercise at its place; then other slow ones, the slowest last."""
+    slow = [name for name in names if name in SLOW][1:]
+    later = [*slow, *(name for name in names if name in SLOWEST)]
+    return [name for name in names if name not in later], later
 
 
 def _numbered(source: str, name: str) -> str:

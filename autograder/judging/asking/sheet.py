@@ -27,9 +27,9 @@ class Question:
     why: str = ""
 
     @property
-    def key(self) -> tuple[tuple[str, ...], int]:
-        """What has to be the same in every process."""
-        return self.options, self.right
+    def key(self) -> tuple[frozenset[str], str]:
+        """What has to be the same in every process: the options in any order, and the right one."""
+        return frozenset(self.options), self.options[self.right]
 
     @property
     def is_of_claims(self) -> bool:

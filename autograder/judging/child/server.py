@@ -122,11 +122,11 @@ class StudentServer:
     def _survey(self, message: dict) -> dict:
         asked = (message[name] for name in ("topic", "exercise", "definitions"))
         try:
-            found = survey(*asked, self._shell.namespace, message["budget_s"])
+            signs, runs = survey(*asked, self._shell.namespace, message["budget_s"])
         except BaseException as error:  # of the student's, whose names are used
             return {"ok": False, **describe_error(error)}
         self._shell.forget_output()
-        return {"ok": True, "found": found}
+        return {"ok": True, "signs": signs, "runs": runs}
 
     def _take_names_of(self, exercise: str) -> None:
         """Put back what stood after the cell of an exercise; the end of all cells if it has none.

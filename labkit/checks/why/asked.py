@@ -5,12 +5,15 @@ earns points.
 """
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+import re
+import sys
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from copy import copy
 from dataclasses import dataclass
 from io import StringIO
 from random import Random
+from types import FrameType
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -21,8 +24,10 @@ from labkit.checks.kernel import TookTooLong, time_limit
 from labkit.checks.unjudged import judged
 from labkit.checks.why.changes import Change
 
+CHANGED = "<changed>"  # what changed code has for a file
 LIMIT_S = 2  # for all checks of an exercise together
 MOST_TIMEOUTS = 3  # then the checks themselves are slow, and no question is looked for
+MANY_WORDS = 2  # of the line that a claim has more than all others: it gives itself away
 N_OTHERS = 3  # claims that hold, beside the one that fails
 TRIVIAL = tuple(f"{RAISES} {kind}" for kind in ("NameError", "UnboundLocalError", "AttributeError"))
 
@@ -41,16 +46,22 @@ class Question:
 
 
 def questions_of(
-    changes: Sequence[Change], play: Callable[[str], Sequence[Finding]], seed: str = ""
+    changes: Sequence[Change],
+    play: Callable[[str], Sequence[Finding]],
+    seed: str = "",
+    runs: Mapping[str, Container[int]] | None = None,
 ) -> Iterator[Question]:
     """A question for each change that has an interesting key.
 
     play(definition): what the checks find then; an exception, as TimeoutError, leaves the change
-    out. A key is not interesting if nothing fails, if (nearly) all fails, or if a name is missing.
-    seed: equal code gets equal claims with an equal seed.
+    out. runs: the lines that run in each check, by its name; if it is given, a claim whose check
+    does not run the changed line is no option. seed: equal code gets equal claims with an equal
+    seed.
     """
     n_left = MOST_TIMEOUTS
     for change in changes:
+        if change.says_itself:
+            continue
         try:
             findings = play(change.definition)
         except TimeoutError:
@@ -60,15 +71,71 @@ def questions_of(
             continue
         except Exception:
             continue
-        failed = [each for each in findings if each.status == "failed"]
-        held = [each.check.claim for each in findings if each.passed]
-        if not failed or len(held) < 2 or any(each.cause in TRIVIAL for each in failed):
-            continue
-        rng = Random(seed + change.definition)
-        claims = [failed[0].check.claim, *rng.sample(held, min(N_OTHERS, len(held)))]
-        rng.shuffle(claims)
-        right = claims.index(failed[0].check.claim)
-        yield Question(change, tuple(claims), right, failed[0])
+        if runs is not None:
+            findings = [each for each in findings if change.line in runs.get(each.check.name, ())]
+        if (asked := question_in(change, findings, seed)) is not None:
+            yield asked
+
+
+def question_in(change: Change, findings: Sequence[Finding], seed: str = "") -> Question | None:
+    """The question about a change, by what the checks find then; None if its key is trivial.
+
+    A key is trivial if nothing fails, if (nearly) all fails, if a name is missing, if all that
+    fails is a crash, or if the claim that fails has more words of the line than all that hold.
+    """
+    failed = [each for each in findings if each.status == "failed"]
+    wrong = [each for each in failed if not each.cause.startswith(RAISES)]
+    held = [each.check.claim for each in findings if each.passed]
+    if not wrong or len(held) < 2 or any(each.cause in TRIVIAL for each in failed):
+        return None
+    key, rng = wrong[0].check.claim, Random(seed + change.definition)
+    words = _words(f"{change.text} {change.instead}")
+    n_words = {each: len(words & _words(each)) for each in [key, *held]}
+    alike = [each for each in held if n_words[each] > n_words[key] - MANY_WORDS]
+    if not alike:
+        return None
+    first = rng.choice(alike)
+    others = rng.sample([each for each in held if each != first], min(N_OTHERS, len(held)) - 1)
+    claims = [key, first, *others]
+    rng.shuffle(claims)
+    return Question(change, tuple(claims), claims.index(key), wrong[0])
+
+
+def _words(text: str) -> set[str]:
+    """The beginnings of its longer words, those in names too."""
+    return {each.lower()[:4] for each in re.findall("[A-Z]?[a-z]{3,}", text)}
+
+
+@contextmanager
+def noted_lines() -> Iterator[set[int]]:
+    """The lines of changed code that run inside."""
+    lines: set[int] = set()
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != CHANGED:
+            return None
+        if event == "line":
+            lines.add(frame.f_lineno)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield lines
+    finally:
+        sys.settrace(before)
+
+
+def runs_here(
+    namespace: Mapping[str, Any], checks: Sequence[Check], cases: Sequence[Any], definition: str
+) -> dict[str, set[int]]:
+    """The lines of a definition that run in each check, played as `play_here` does."""
+    runs: dict[str, set[int]] = {}
+    for check in checks:
+        with suppress(Exception), noted_lines() as lines:
+            play_here(namespace, [check], cases)(definition)
+            runs[check.name] = lines
+    return runs
 
 
 def play_here(
@@ -87,7 +154,7 @@ def play_here(
         }
         try:
             with in_silence(), time_limit(LIMIT_S):
-                exec(compile(definition, "<without a line>", "exec"), names)
+                exec(compile(definition, CHANGED, "exec"), names)
                 student = local_student(names)
                 return judged([play_check(check, student, cases) for check in checks])
         except TookTooLong:
@@ -150,7 +217,7 @@ class Asked:
             return Shown(
                 self.exercise,
                 f"{said} of `{self.exercise}` gives a question: after each change all claims "
-                "hold, or hardly any does, or they take long.",
+                "hold, or hardly any does, or it is plain which one fails, or they take long.",
             )
         line, is_cut = self._open.change.line, not self._open.change.instead
         what = f"Without line {line} of your cell" if is_cut else f"With line {line} changed"

@@ -13,13 +13,15 @@ class Change:
     """A definition with one statement left out, or with one of its lines changed.
 
     line: its place in the cell, from 1. text: the statement as it is written. instead: the changed
-    line, "" if the statement is left out. definition: what remains, ready to run.
+    line, "" if the statement is left out. definition: what remains, ready to run. says_itself:
+    whether a reader of the change sees at once what it breaks.
     """
 
     line: int
     text: str
     instead: str
     definition: str
+    says_itself: bool = False
 
 
 def definition_in(cells: Sequence[str], name: str) -> str:
@@ -45,8 +47,17 @@ def changes_of(source: str, name: str) -> list[Change]:
             same_lines = [""] * (end - start - 1)  # so errors name the lines of the cell
             kept = [*lines[:start], instead, *same_lines, *lines[end:]]
             shown = "" if instead.strip() == "pass" else instead.strip()
-            changes.append(Change(start + 1, text, shown, "\n".join(kept)))
+            plain = _says_itself(statement, is_cut=not shown)
+            changes.append(Change(start + 1, text, shown, "\n".join(kept), plain))
     return changes
+
+
+def _says_itself(statement: ast.stmt, is_cut: bool) -> bool:
+    """Whether it is about an exception alone, or is cut and returns what nothing else does."""
+    inside = statement.body if isinstance(statement, ast.If) else [statement]
+    kinds = ast.Raise | ast.Return if is_cut else ast.Raise
+    has_more = isinstance(statement, ast.If) and statement.orelse
+    return not has_more and all(isinstance(each, kinds) for each in inside)
 
 
 def unchanged(source: str, name: str) -> str:

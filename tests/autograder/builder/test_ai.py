@@ -2,13 +2,14 @@
 
 import io
 import json
+import re
 import zipfile
 
 import pytest
 
 from autograder import places
 from autograder.builder.ai import RULES
-from autograder.builder.ai.agents import agents_file, sentences_of
+from autograder.builder.ai.agents import agents_file, dialogues_of, sentences_of
 from autograder.builder.course_page import heading, page_tables
 from autograder.builder.editions import edition_of
 from autograder.builder.notebooks import build_notebook, cell_name
@@ -109,6 +110,20 @@ def test_the_file_for_agents_has_every_claim_and_hint_and_no_line_of_an_answer(c
         assert name not in marked or all(f"| {one.claim} | {one.hint} |" in text for one in checks)
     assert telling_lines(lab, LABS) & lines_of(text) == set()
     assert ("**Bad:**" in text) is (ai == "tutor")
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_each_lab_has_a_good_and_a_bad_dialogue_of_its_own(lab):
+    text = agents_file(find_lab(lab.name))
+    good, bad = re.findall(r"^### A (?:good|bad) dialogue, about (.*)$", text, re.MULTILINE)
+    assert all(name in checks_of(lab.topic) for name in re.findall("`(.*?)`", f"{good} {bad}"))
+    said = text.partition("### A bad dialogue")[2].partition("\n## ")[0]
+    assert said.count("**Bad:**") == 1 and "**Good:**" not in said and said.rstrip().endswith(")*")
+    assert text.partition("### A bad dialogue")[0].count("**Good:**") >= 3
+
+
+def test_a_lab_of_your_own_has_the_dialogues_of_any_lab():
+    assert "### A good dialogue\n" in dialogues_of("quantization")
 
 
 def test_known_mistakes_stand_below_the_exercise_whose_checks_name_them():

@@ -9,9 +9,11 @@ import torch
 from autograder.builder.source import read_labs
 from autograder.judging.asking.candidates import OtherResult
 from autograder.judging.asking.edits import is_askable, stops_of, swaps_of
-from autograder.judging.asking.proposed import Proposed, is_telling
+from autograder.judging.asking.options import alike, neighbours
+from autograder.judging.asking.proposed import Proposed
 from autograder.judging.asking.search import SLOW, SLOWEST, in_order
 from autograder.judging.asking.stage import Exercise, shown
+from autograder.judging.child.survey import is_telling
 from labkit.checks.tables.calls import Call
 from labkit.checks.why.changes import Change, changes_of
 
@@ -43,10 +45,10 @@ def test_two_lines_of_a_block_change_places():
 
 def test_a_stop_returns_the_value_of_a_variable_after_its_line():
     stops = stops_of(MEAN, "mean")
-    assert [(each.line, each.variable) for each in stops] == [(7, "n"), (9, "total"), (10, "last")]
+    assert [(each.line, each.variable) for each in stops] == [(9, "total"), (10, "last")]
     names = {}
-    exec(stops[1].definition, names)
-    assert names["mean"]([3, 4]) == (stops[1].mark, 3)
+    exec(stops[0].definition, names)
+    assert names["mean"]([3, 4]) == (stops[0].mark, 3)  # line 7 reads arguments alone
     assert stops_of("def f():\n    x = [1]\n    yield x\n", "f") == []
 
 
@@ -101,6 +103,14 @@ def test_a_value_has_a_short_form_or_none(value, text):
     assert shown(value) == text
 
 
+def test_wrong_values_have_the_form_of_the_right_one():
+    assert alike("3", ["4", "[4]", "True", "2.5", "'a'"]) == ["4", "2.5"]
+    assert alike("(1, 2)", ["(3, 4)", "[3, 4]", "(3, 4, 5)", "3"]) == ["(3, 4)"]
+    assert alike("1_000_000_000_000_000", ["4"]) == alike("nan", ["1"]) == []
+    assert sorted(neighbours("12_000", Random(1))) == ["11_999", "12_001", "24_000", "6000"]
+    assert neighbours("[1]", Random(1)) == neighbours("True", Random(1)) == []
+
+
 def test_a_change_tells_something_if_some_claims_fail_and_some_hold():
     assert [is_telling(each) for each in ("ppf", "pf", "fff", "ppp", "ppft", "")] == [
         True, False, False, False, False, False,
@@ -109,7 +119,7 @@ def test_a_change_tells_something_if_some_claims_fail_and_some_hold():
 
 def test_one_slow_exercise_is_asked_about_and_others_after_all():
     names = ["speculative", "Scheduler", "does_fit", "PagedCache", "Request"]
-    assert in_order(names) == ["Scheduler", "does_fit", "Request", "PagedCache", "speculative"]
+    assert in_order(names) == (["Scheduler", "does_fit", "Request"], ["PagedCache", "speculative"])
     known = {cell.name for lab in read_labs() for cell in lab.exercises}
     assert known >= SLOW | SLOWEST and not SLOW & SLOWEST
 

@@ -1,13 +1,16 @@
 """`check.why` asks about the student's own code, and its key comes from the checks."""
 
+import sys
+from dataclasses import replace
+
 import pytest
 
 from autograder.builder.source import read_labs, solved_text
 from autograder.proof.matrix import namespace_of
 from labkit.checks.core import Finding, checks_of, open_cases_of
 from labkit.checks.notebook import Checker
-from labkit.checks.why.asked import play_here, questions_of
-from labkit.checks.why.changes import changes_of, definition_in
+from labkit.checks.why.asked import play_here, question_in, questions_of, runs_here
+from labkit.checks.why.changes import changes_of, definition_in, unchanged
 
 LABS = {lab.topic: lab for lab in read_labs()}
 CLAMP = '''\
@@ -77,6 +80,66 @@ def test_a_change_that_breaks_nothing_or_nearly_all_gives_no_question(statuses):
     kinds = {"p": "passed", "f": "failed"}
     found = [Finding(check, kinds[one]) for check, one in zip(checks, statuses, strict=True)]
     assert not list(questions_of(changes_of(CLAMP, "clamp"), lambda definition: found))
+
+
+GUARDS = """\
+def f(x):
+    if x < 0:
+        raise ValueError(x)
+    if x == 0:
+        return 1
+    y = x
+    return y + 1
+"""
+
+
+def test_a_change_that_says_itself_what_breaks_gives_no_question():
+    plain = {(each.line, each.instead) for each in changes_of(GUARDS, "f") if each.says_itself}
+    assert plain == {
+        (2, ""),
+        (2, "if x <= 0:"),
+        (2, "if x < 1:"),
+        (3, ""),
+        (4, ""),
+        (5, ""),
+        (7, ""),
+    }
+    checks = checks_of("memory")["n_params"][:4]
+    found = [Finding(checks[0], "failed"), *(Finding(check, "passed") for check in checks[1:])]
+    asked = list(questions_of(changes_of(GUARDS, "f"), lambda definition: found))
+    assert asked and not any(each.change.says_itself for each in asked)
+
+
+def test_a_crash_and_a_claim_with_the_words_of_the_line_are_no_keys():
+    checks = checks_of("memory")["n_params"][:4]
+    held = [Finding(check, "passed") for check in checks[1:]]
+    change = changes_of(CLAMP, "clamp")[0]
+    assert question_in(change, [Finding(checks[0], "failed"), *held])
+    crash = Finding(checks[0], "failed", cause="the code raises IndexError")
+    assert question_in(change, [crash, *held]) is None
+    telling = replace(change, text=checks[0].claim)
+    assert question_in(telling, [Finding(checks[0], "failed"), *held]) is None
+
+
+def test_only_claims_whose_check_runs_the_line_are_options():
+    checks = checks_of("memory")["n_params"][:5]
+    found = [Finding(checks[0], "failed"), *(Finding(check, "passed") for check in checks[1:])]
+    change = changes_of(CLAMP, "clamp")[1]
+    runs = {check.name: {change.line} for check in checks[:3]}
+    [asked] = questions_of([change], lambda definition: found, runs=runs)
+    assert set(asked.claims) == {check.claim for check in checks[:3]}
+    runs.popitem()
+    assert not list(questions_of([change], lambda definition: found, runs=runs))
+
+
+def test_the_lines_that_run_in_a_check_are_noted(memory):
+    checks, cases = checks_of("memory")["n_params"], open_cases_of("memory")["n_params"]
+    source, before = memory["In"][2], sys.gettrace()
+    runs = runs_here(memory, checks, cases, unchanged(source, "n_params"))
+    lines = range(1, len(source.splitlines()) + 1)
+    assert {*runs} == {check.name for check in checks}
+    assert all(own and own <= {*lines} for own in runs.values())
+    assert sys.gettrace() is before
 
 
 def test_what_changed_code_prints_is_not_shown(memory, capsys):
