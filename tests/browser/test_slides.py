@@ -5,9 +5,13 @@ from functools import cache
 import pytest
 from axe_rules import keeps_the_rules
 from instances import lab_instances
+from matplotlib.text import Text
+from shown import letters_of
 
+from autograder.builder.slides import shown as shown_cells
 from autograder.builder.slides import write_decks
 from autograder.builder.slides.text import asked, code, in_short_paragraphs, lead
+from autograder.labs import part_of
 from labkit.labs.batching.widget import batching_player
 
 MOST_SLIDES, MOST_WORDS, LEAST = 45, 40, 1 / 36  # of a lab; of a paragraph; of the height
@@ -25,6 +29,11 @@ MEASURED = """() => {
             const parent = words.currentNode.parentElement;
             if (!words.currentNode.data.trim() || !range.getBoundingClientRect().width) continue;
             least = Math.min(least, scale * parseFloat(getComputedStyle(parent).fontSize));
+        }
+        for (const image of slide.querySelectorAll("img[data-letters]")) {
+            const {offsetHeight, offsetWidth, naturalHeight, naturalWidth} = image;
+            const high = Math.min(offsetHeight, offsetWidth * naturalHeight / naturalWidth);
+            least = Math.min(least, scale * high * image.dataset.letters);
         }
         const wide = [...slide.querySelectorAll("pre, div:has(> table), img")].filter(
             (part) => part.scrollWidth > part.clientWidth + 1);
@@ -56,10 +65,28 @@ def deck_of(tmp_path_factory):
 
     @cache
     def deck_of(lab):
-        (path,) = write_decks(folder, [lab])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shown_cells, "_figure", with_letters(shown_cells._figure))
+            (path,) = write_decks(folder, [lab])
         return path
 
     return deck_of
+
+
+def with_letters(draw):
+    """Pictures of figures that know how large their least letters are, of their height."""
+
+    def drawn(figure):
+        html = draw(figure)
+        return html.replace("<img ", f'<img data-letters="{least_letters(figure)}" ', 1)
+
+    return drawn
+
+
+def least_letters(figure):
+    """As a part of the picture's height; what is not seen counts, too."""
+    words = [words for words in figure.findobj(Text) if words.get_text().strip()]
+    return min(map(letters_of, words)) / 72 / figure.get_size_inches()[1]
 
 
 @pytest.fixture
@@ -84,7 +111,11 @@ def opened(browser, deck_of):
 @pytest.mark.parametrize("lab", lab_instances())
 def test_every_slide_can_be_read_from_the_last_row_and_none_needs_a_network(opened, lab):
     page = opened(lab.name)
+    if picture := part_of(lab.topic, "picture"):
+        least = least_letters(picture.draw().figure)
+        page.evaluate("least => document.querySelector('p img').dataset.letters = least", least)
     found = page.evaluate(MEASURED)
+    assert page.locator("img:not([data-letters])").count() == 0
     n_slides = page.evaluate("Reveal.getTotalSlides()")
     assert len(lab.marked) < n_slides <= MOST_SLIDES
     assert len(found) > n_slides
