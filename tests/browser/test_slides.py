@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 from axe_rules import keeps_the_rules
-from instances import lab_instances
+from instances import crossed, lab_instances
 from matplotlib.text import Text
 from shown import letters_of
 
@@ -35,7 +35,7 @@ MEASURED = """() => {
             const high = Math.min(offsetHeight, offsetWidth * naturalHeight / naturalWidth);
             least = Math.min(least, scale * high * image.dataset.letters);
         }
-        const wide = [...slide.querySelectorAll("pre, div:has(> table), img")].filter(
+        const wide = [...slide.querySelectorAll("pre, a:has(> table), img")].filter(
             (part) => part.scrollWidth > part.clientWidth + 1);
         const said = [...slide.querySelectorAll("p, li, figcaption")].map(
             (part) => part.innerText.trim().split(/\\s+/).length);
@@ -128,6 +128,18 @@ def test_every_slide_can_be_read_from_the_last_row_and_none_needs_a_network(open
 @pytest.mark.parametrize("lab", lab_instances())
 def test_nothing_of_a_slide_breaks_wcag_aa(opened, lab):
     page = opened(lab.name)
+    page.evaluate("document.body.classList.add('all-slides')")
+    keeps_the_rules(page, "main")
+
+
+@pytest.mark.parametrize(("width", "scheme"), crossed((1280, 900, 390), ("light", "dark")))
+def test_a_deck_in_a_small_window_breaks_no_rule(opened, width, scheme):
+    page = opened("01_memory")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    for _ in range(3):
+        keeps_the_rules(page)
+        page.keyboard.press("Space")
     page.evaluate("document.body.classList.add('all-slides')")
     keeps_the_rules(page, "main")
 
