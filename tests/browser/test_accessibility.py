@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 from axe_rules import keeps_the_rules
 from instances import crossed
-from lab_pages import beyond_their_cells, close, picture
+from lab_pages import beyond_their_cells, close, go_to_last_cell, picture, tab_to
 
 from autograder.builder.source import find_lab
 from autograder.places import REPOSITORY
@@ -34,6 +34,7 @@ DRAWN = """text => [...text].map(character => {
 })"""
 PICTURES = """ours => [...document.querySelectorAll(ours)].flatMap(root =>
     [...root.querySelectorAll('img')].map(image => image.alt))"""
+HAS_SLIDERS = "() => !!document.querySelector('.jp-mod-active .noUi-handle')"
 FILTERS = """() => [...document.querySelectorAll('.labkit-picture')].map(
     picture => getComputedStyle(picture).filter)"""
 
@@ -78,6 +79,27 @@ def test_a_notebook_without_trust_keeps_wcag_aa(lab_page, lab_server, browser):
         look(page, width, theme)
         keeps_the_rules(page, OURS)
     close(page)
+
+
+def test_keys_alone_write_the_report_and_move_a_slider(lab_page):
+    """From the last cell, where "Run all" ends: K goes up, Tab goes into what a cell shows."""
+    page = lab_page
+    look(page, 1280, THEMES["light"])
+    go_to_last_cell(page)
+    tab_to(page, ".jupyter-button")
+    page.keyboard.press("Enter")
+    page.get_by_text("is written.").wait_for(timeout=60_000)
+    tab_to(page, "a[href$='.html']")
+
+    while not page.evaluate(HAS_SLIDERS):
+        page.keyboard.press("Escape")
+        page.keyboard.press("k")
+    box = page.locator(".jp-mod-active .jupyter-widgets.widget-container").first
+    before = box.inner_html()
+    tab_to(page, ".noUi-handle")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("([box, before]) => box.innerHTML !== before",
+                           arg=[box.element_handle(), before])  # fmt: skip
 
 
 def test_each_chinese_character_of_the_labs_is_drawn_and_is_no_empty_box(browser):
