@@ -116,6 +116,10 @@ def test_every_slide_can_be_read_from_the_last_row_and_none_needs_a_network(open
         page.evaluate("least => document.querySelector('p img').dataset.letters = least", least)
     found = page.evaluate(MEASURED)
     assert page.locator("img:not([data-letters])").count() == 0
+    counter = page.locator(".slide-number").evaluate(
+        "e => parseFloat(getComputedStyle(e).fontSize)"
+    )
+    assert counter >= LEAST * HEIGHT
     n_slides = page.evaluate("Reveal.getTotalSlides()")
     assert len(lab.marked) < n_slides <= MOST_SLIDES
     assert len(found) > n_slides
