@@ -134,7 +134,7 @@ def keep_written(figure: CourseFigure, write: Callable[[float], Iterable[Text]])
         written.extend(write(letters))
 
     renew(SMALL)
-    figure.when_enlarged.append(renew)
+    figure.when_enlarged += (renew,)
 
 
 def apart(wanted: Sequence[float], gaps: Sequence[float]) -> list[float]:

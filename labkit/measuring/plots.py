@@ -87,10 +87,7 @@ class CourseFigure(Figure):
     """A figure as a notebook shows it: a picture with alternative text, above its caption."""
 
     caption = ""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.when_enlarged: list[Callable[[float], None]] = []  # each takes the least points
+    when_enlarged: tuple[Callable[[float], None], ...] = ()  # each takes the least points
 
     @property
     def alt(self) -> str:
@@ -130,19 +127,17 @@ class CourseFigure(Figure):
                 top=1 - (1 - margins.top) * height / high,
             )
             self.subplots_adjust()  # moves the axes to their new places
-        wide, high = self.get_size_inches()
-        self._enlarge(LEAST_ON_SCREEN * max(wide / SCREEN[0], high / SCREEN[1]))
+        self._enlarge(LEAST_ON_SCREEN * float(max(self.get_size_inches() / SCREEN)))
         return self
 
     def _enlarge(self, least: float) -> None:
         """Give all words at least so many points, those of ticks that are not yet made too."""
-        for axes in self.axes:
-            for axis in (axes.xaxis, axes.yaxis):
-                letters = [each.get_fontsize() for each in axis.get_ticklabels(which="both")]
-                axis.set_tick_params(which="both", labelsize=max(least, *letters, 0))
-                if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
-                    axis.set_major_formatter(_InFull())
-                    axis.set_minor_formatter(_InFull())
+        for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
+            letters = [each.get_fontsize() for each in axis.get_ticklabels(which="both")]
+            axis.set_tick_params(which="both", labelsize=max(least, *letters, 0))
+            if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+                axis.set_major_formatter(_InFull())
+                axis.set_minor_formatter(_InFull())
         for words in self.findobj(Text):
             words.set_fontsize(max(least, words.get_fontsize()))
         for renew in self.when_enlarged:

@@ -132,7 +132,7 @@ def _draw(
             _in_words(runs) if is_over else f"{', '.join(runs)}: the first {_seconds(pen.until_s)}"
         )
         say(figure, title, caption=caption)
-        figure.when_enlarged.append(partial(_make_room, grid))
+        figure.when_enlarged += (partial(_make_room, grid),)
     return figure
 
 
