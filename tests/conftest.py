@@ -33,12 +33,14 @@ REST = (  # modules and claims that take ten seconds or more: `make test-rest` p
     *("browser/test_accessibility.py::test_nothing_of_ours", "browser/test_desk_class.py"),
     *("browser/test_desk_kills.py", "browser/test_formgrader.py", "browser/test_questions.py"),
     *("browser/test_jupyterlab.py::test_players_appear", "browser/test_website.py"),
+    "browser/test_jupyterlab.py::test_keys_alone",
     *("browser/test_slides.py::test_no_slide", "commands/test_commands.py::test_the_commands_of"),
     *("labkit/measuring/test_out_of_memory.py", "labkit/measuring/test_room.py"),
     *("labkit/test_package.py::test_the_wheels_alone", "labkit/zoo/test_zoo_hub.py"),
     *("labs/batching/test_serving_real.py", "labs/flash_attention/test_flash_widget.py"),
     *("labs/speculative/test_speculative_widget.py", "test_distribution.py::test_sdist_and_wheel"),
     *("test_environments.py", "training/test_pair.py::test_acceptance", "training/test_train.py"),
+    "browser/test_pages_axe.py::test_a_class_of_1200",
 )
 TOGETHER = {  # modules that share what takes seconds to start: one worker has them all
     **{f"tests/notebooks/test_{name}.py": "kernels" for name in

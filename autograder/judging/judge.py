@@ -134,8 +134,8 @@ class Judge:
             problem = f"This submission could not be graded: {unreadable}."
             return self._without_mark(submission, UNGRADABLE, problem)
         own_outputs = {i: cell.outputs for i, cell in enumerate(submitted)}
-        others = frozenset(submission.others_ids)
-        verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs, others)
+        ids = frozenset(submission.others_ids)
+        verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs, ids)
         problems = session.problems + _open_verdicts(verdict.checks)
         problem = _in_sentences(verdict.broken or problems)
         result = Result(

@@ -99,7 +99,8 @@ def table(parts: Sequence[Part], rows: Mapping[str, str]) -> str:
         for part in parts
     )
     head = '<tr><th style="text-align:left">part</th><th>points</th><th></th></tr>'
-    return f'<table style="color:inherit"><thead>{head}</thead><tbody>{lines}</tbody></table>'
+    table = f'<table style="color:inherit"><thead>{head}</thead><tbody>{lines}</tbody></table>'
+    return f'<div style="overflow-x:auto">{table}</div>'
 
 
 def _sign(part: Part, earned: Mapping[str, float]) -> str:

@@ -25,6 +25,7 @@ PAGE = """\
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
 <title>{title}</title>
 <style>
   body {{ margin: 0; padding: 1vh 1vw; background: #ffffff; color: #1f2933; font: 20px system-ui; }}
@@ -35,6 +36,7 @@ PAGE = """\
     object-fit: contain; }}
   figcaption, button, label, select, output {{ font-size: max(20px, 2.8vh); }}
   form {{ display: flex; flex-wrap: wrap; gap: .3em 1.5em; }}
+  label, select {{ min-width: 0; max-width: 100%; }}
 </style>
 </head>
 <body>{body}</body>

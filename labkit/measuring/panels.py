@@ -12,6 +12,7 @@ import numpy
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from labkit.measuring.plots import CourseFigure, course_style
 
@@ -59,26 +60,43 @@ class _End:
     pixel: float
     label: str
 
-    def height(self, dpi: float) -> float:
-        """Of the label, in pixels."""
-        return (1 + self.label.count("\n")) * 1.25 * SMALL * dpi / 72
+    def height(self, letters: float) -> float:
+        """Of the label, in points."""
+        return (1 + self.label.count("\n")) * 1.25 * letters
 
 
 def name_ends(axes: Axes) -> None:
     """Write each line's label at its last point: no legend is needed.
 
     Labels that would touch are pushed apart, each as little as possible; lines of one colour that
-    end at one place share one.
+    end at one place share one. A figure for a screen writes them anew.
     """
-    axes.figure.draw_without_rendering()  # the layout: only then are places known
-    dpi, ends = axes.figure.dpi, _ends(axes)
-    gaps = [(a.height(dpi) + b.height(dpi)) / 2 for a, b in pairwise(ends)]
-    for end, place in zip(ends, apart([end.pixel for end in ends], gaps), strict=True):
-        axes.annotate(
-            end.label, end.point, (5, (place - end.pixel) * 72 / dpi), va="center", fontsize=SMALL,
-            xycoords=end.line.get_transform(), textcoords="offset points",
-            color=shade(end.line.get_color()), annotation_clip=False,
-        )  # fmt: skip
+
+    def write(letters: float) -> Iterator[Text]:
+        axes.figure.draw_without_rendering()  # the layout: only then are places known
+        dpi, ends = axes.figure.dpi, _ends(axes)
+        gaps = [(a.height(letters) + b.height(letters)) * dpi / 144 for a, b in pairwise(ends)]
+        for end, place in zip(ends, apart([end.pixel for end in ends], gaps), strict=True):
+            yield axes.annotate(
+                end.label, end.point, (5, (place - end.pixel) * 72 / dpi), va="center",
+                xycoords=end.line.get_transform(), textcoords="offset points", fontsize=letters,
+                color=shade(end.line.get_color()), annotation_clip=False,
+            )  # fmt: skip
+
+    keep_written(axes.figure, write)
+
+
+def keep_written(figure: CourseFigure, write: Callable[[float], Iterable[Text]]) -> None:
+    """Words whose places depend on their size: written now, and anew for a screen."""
+    written: list[Text] = []
+
+    def renew(letters: float) -> None:
+        while written:
+            written.pop().remove()
+        written.extend(write(letters))
+
+    renew(SMALL)
+    figure.when_enlarged += (renew,)
 
 
 def apart(wanted: Sequence[float], gaps: Sequence[float]) -> list[float]:

@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
+from matplotlib.ticker import LogFormatterMathtext
 from PIL import Image
 
 GROUND, INK = "#e4e7eb", "#222222"
@@ -61,7 +62,7 @@ COLORS = {
 GB = 10**9
 PIXELS = 100  # of a notebook's page, for an inch of a figure
 SHARPNESS = 2  # pixels of a picture for each of the page
-SCREEN = (8.5, 4.35)  # inches: so large, letters have 1/45 of a slide's height at least
+SCREEN, LEAST_ON_SCREEN = (8.5, 4.35), 9.8  # inches; points: 1/36 of a slide's height
 N_COLORS = 128
 # On a dark page, a picture is shown negative, with its hues. Pages of JupyterLab and nbconvert, of
 # VS Code and of Colab say in these ways that they are dark; elsewhere a picture stays as it is.
@@ -86,6 +87,7 @@ class CourseFigure(Figure):
     """A figure as a notebook shows it: a picture with alternative text, above its caption."""
 
     caption = ""
+    when_enlarged: tuple[Callable[[float], None], ...] = ()  # each takes the least points
 
     @property
     def alt(self) -> str:
@@ -125,7 +127,21 @@ class CourseFigure(Figure):
                 top=1 - (1 - margins.top) * height / high,
             )
             self.subplots_adjust()  # moves the axes to their new places
+        self._enlarge(LEAST_ON_SCREEN * float(max(self.get_size_inches() / SCREEN)))
         return self
+
+    def _enlarge(self, least: float) -> None:
+        """Give all words at least so many points, those of ticks that are not yet made too."""
+        for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
+            letters = [each.get_fontsize() for each in axis.get_ticklabels(which="both")]
+            axis.set_tick_params(which="both", labelsize=max(least, *letters, 0))
+            if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+                axis.set_major_formatter(_InFull())
+                axis.set_minor_formatter(_InFull())
+        for words in self.findobj(Text):
+            words.set_fontsize(max(least, words.get_fontsize()))
+        for renew in self.when_enlarged:
+            renew(least)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
         png = png_bytes(self)
@@ -135,6 +151,13 @@ class CourseFigure(Figure):
             "text/plain": f"{self.alt}. {self.caption}".strip(),
         }
         return data, {"image/png": {"width": round(PIXELS * self.get_size_inches()[0])}}
+
+
+class _InFull(LogFormatterMathtext):
+    """Numbers without an exponent, whose letters would be smaller."""
+
+    def __call__(self, x: float, pos: Any = None) -> str:
+        return f"{x:,.9g}" if super().__call__(x, pos) else ""
 
 
 Drawing = Callable[[], CourseFigure]

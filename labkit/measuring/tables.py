@@ -11,6 +11,9 @@ from labkit.measuring.lines import NothingMeasured
 
 MOST_COLUMNS = 8
 LINE = "border:0;border-bottom:1px solid rgba(128,128,128,.4)"
+# By the keyboard, too: a link to nowhere, because in notebooks without trust JupyterLab keeps the
+# tabindex of no other element.
+SCROLLS = "display:block;overflow-x:auto;color:inherit;text-decoration:none"
 CELL = f"{LINE};padding:.2em .4em;text-align:"
 BREAKS = re.compile(r"(?<=[_/])(?=\w{3})")  # where a narrow page may break a word
 Cell = str | int | float | None
@@ -24,7 +27,7 @@ class Table:
 
     is_folded: a notebook shows the title, and the rest after a click.
     A whole number gets commas, another number three digits, None a dash; text stays as it is.
-    On a narrow page the words of a cell stand below each other: a table does not scroll.
+    On a narrow page the words of a cell stand below each other; only on a phone a table scrolls.
     Raises: ValueError for more than eight columns, or for a row of another length.
     """
 
@@ -69,7 +72,8 @@ class Table:
         ]
         look = "border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0"
         note = _tag("div", escape(self.note), "font-size:90%") if self.note else ""
-        whole = _tag("div", _tag("table", "".join(parts), look) + note)
+        table = _tag("table", "".join(parts), look)
+        whole = f'<div><a tabindex="0" style="{SCROLLS}">{table}</a>{note}</div>'
         if self.is_folded:
             return _tag("details", _tag("summary", escape(self.title)) + whole)
         return whole

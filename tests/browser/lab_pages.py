@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from autograder.builder.wheel import write_folder
 
 SETTINGS = {
@@ -23,6 +25,11 @@ ERRORS = """() => {
         cell => cell.type === 'code' ? cell.outputs.toJSON() : []);
     return outputs.filter(output => output.output_type === 'error').map(
         output => `${output.ename}: ${output.evalue}`);
+}"""
+GO_TO_THE_LAST = """() => {
+    const notebook = window.jupyterapp.shell.currentWidget.content;
+    notebook.activeCellIndex = notebook.widgets.length - 1;
+    notebook.activate();
 }"""
 ALL_RAN = rf"""() => {{
     const ofCells = '.jp-CodeCell .jp-InputPrompt:not(.jp-Placeholder-prompt)';  // folded ones too
@@ -83,6 +90,20 @@ class LabServer:
         page.evaluate(RUN_ALL)
         page.wait_for_function(ALL_RAN, timeout=timeout_ms)
         page.wait_for_timeout(1000)
+
+
+def go_to_last_cell(page):
+    """Where "Run all" leaves the reader, who has touched nothing else."""
+    page.evaluate(GO_TO_THE_LAST)
+
+
+def tab_to(page, part):
+    """Go there by the key Tab alone."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("part => document.activeElement.matches(part)", part):
+            return
+    pytest.fail(f"Tab does not reach {part}")
 
 
 def errors_on(page):

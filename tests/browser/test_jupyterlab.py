@@ -5,8 +5,16 @@ build/browser.
 """
 
 import pytest
-from instances import shown_labs
-from lab_pages import ALL_RAN, beyond_their_cells, close, errors_on, picture
+from instances import shown_labs, some_of
+from lab_pages import (
+    ALL_RAN,
+    beyond_their_cells,
+    close,
+    errors_on,
+    go_to_last_cell,
+    picture,
+    tab_to,
+)
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.builder.notebooks import build_notebook
@@ -16,6 +24,13 @@ from labkit.labs.show import players
 
 LAB = find_lab("memory")
 DEMOS = players()
+CONTROLS = {  # JupyterLab itself takes arrows and letters on a menu that is closed
+    "select": ("Space", "ArrowDown", "Enter"), ".noUi-handle": ("ArrowRight",),
+    "input[type=checkbox]": ("Space",), ".widget-play button": ("Enter",),
+}  # fmt: skip
+IS_AT_END = "() => document.activeElement.selectedIndex === document.activeElement.length - 1"
+STATE = """box => [box.innerHTML, ...[...box.querySelectorAll('select, input')].map(
+    part => [part.selectedIndex, part.checked])].join()"""
 SHOWN = [lab.topic for lab in shown_labs() if lab.topic in DEMOS]
 
 
@@ -90,4 +105,28 @@ def test_players_appear_and_fit(lab_server, browser, shoot, topics, more_than):
     )
     picture(page, shoot, "players-900.png", width=900)
     assert beyond_their_cells(page, ".jp-OutputArea-output .jupyter-widgets") == []
+    close(page)
+
+
+@pytest.mark.parametrize("topic", some_of(DEMOS, "kv_cache"))
+def test_keys_alone_move_all_that_a_player_offers(lab_server, browser, topic):
+    """Each kind of control by Tab, then by the keys that such controls have everywhere."""
+    show = f"from {DEMOS[topic].__module__} import demo\ndemo()"
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    notebook = new_notebook(cells=[new_code_cell(show)], metadata=solved_notebook(LAB)["metadata"])
+    lab_server.run_all(page, lab_server.put_alone(notebook, f"keys_{topic}"))
+    go_to_last_cell(page)
+    player = page.locator(".jp-OutputArea-output .jupyter-widgets").first
+    kinds = [kind for kind in CONTROLS if player.locator(kind).count()]
+    assert kinds
+    for kind in kinds:
+        before = player.evaluate(STATE)
+        go_to_last_cell(page)
+        tab_to(page, kind)
+        is_at_end = page.evaluate(IS_AT_END)
+        for key in CONTROLS[kind]:
+            page.keyboard.press("ArrowUp" if key == "ArrowDown" and is_at_end else key)
+        page.wait_for_function(
+            f"([box, before]) => ({STATE})(box) !== before", arg=[player.element_handle(), before]
+        )
     close(page)

@@ -5,12 +5,15 @@ folded is open.
 """
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
 from axe_rules import keeps_the_rules
 from classroom import hand_in, result, solved
+from desk_server import served
 from instances import crossed
+from recorded import record, result_of
 
 from autograder.builder.source import find_lab
 from autograder.pages.report import write_pages
@@ -23,6 +26,7 @@ from labkit.checks.why.mistakes import mistakes_of
 LAB = find_lab("memory")
 NAMES = ("ann", "陳" * 80, "עדי כהן", "x" * 80)
 WIDTHS, THEMES = (1280, 900, 390), ("light", "dark")
+AT_THE_DESK, MOST_S = ("/", "/appeals", "/overview", "/next/01_memory/growth"), 20
 OPEN = "() => document.querySelectorAll('details').forEach(each => each.open = true)"
 IS_WIDE = "() => document.documentElement.scrollWidth > innerWidth"
 
@@ -77,3 +81,38 @@ def test_pages_break_no_rule_and_fit_the_window(browser, pages, width, theme):
         keeps_the_rules(page)
         assert not page.evaluate(IS_WIDE), path.name
     context.close()
+
+
+@pytest.fixture(scope="module")
+def hall(tmp_path_factory):
+    """The desk and the class report of 1,200 students, of whom none wrote kv_table."""
+    out, row = tmp_path_factory.mktemp("hall"), result_of("any")
+    checks = [
+        replace(each, status="todo", message="not written yet", points=0.0, passed=False)
+        if each.exercise == "kv_table" else each
+        for each in row.checks
+    ]  # fmt: skip
+    rows = [replace(row, student=f"student {i:04}", checks=checks) for i in range(1200)]
+    record(out, rows, answers={"growth": "linear"})
+    write_pages(out, rows, [])
+    with served(out, "bea") as (origin, people):
+        yield out, origin, people["bea"]
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_class_of_1200_fits_the_window_and_opens_in_seconds(browser, hall, width):
+    out, origin, bea = hall
+    page = browser.new_page(viewport={"width": width, "height": 900}, bypass_csp=True)
+    page.goto(f"{origin}/?token={bea.token}")
+    opened = [(out / "report.html").as_uri(), *(origin + each for each in AT_THE_DESK)]
+    for address in opened:
+        begin = time.monotonic()
+        page.goto(address)
+        assert time.monotonic() - begin < MOST_S, address
+        assert not page.evaluate(IS_WIDE), address
+        if address.endswith("overview"):
+            assert "1,200 submissions" in page.inner_text("main").replace("1200", "1,200")
+            keeps_the_rules(page)
+    page.close()

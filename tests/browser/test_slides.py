@@ -4,10 +4,14 @@ from functools import cache
 
 import pytest
 from axe_rules import keeps_the_rules
-from instances import lab_instances
+from instances import crossed, lab_instances
+from matplotlib.text import Text
+from shown import letters_of
 
+from autograder.builder.slides import shown as shown_cells
 from autograder.builder.slides import write_decks
 from autograder.builder.slides.text import asked, code, in_short_paragraphs, lead
+from autograder.labs import part_of
 from labkit.labs.batching.widget import batching_player
 
 MOST_SLIDES, MOST_WORDS, LEAST = 45, 40, 1 / 36  # of a lab; of a paragraph; of the height
@@ -26,7 +30,12 @@ MEASURED = """() => {
             if (!words.currentNode.data.trim() || !range.getBoundingClientRect().width) continue;
             least = Math.min(least, scale * parseFloat(getComputedStyle(parent).fontSize));
         }
-        const wide = [...slide.querySelectorAll("pre, div:has(> table), img")].filter(
+        for (const image of slide.querySelectorAll("img[data-letters]")) {
+            const {offsetHeight, offsetWidth, naturalHeight, naturalWidth} = image;
+            const high = Math.min(offsetHeight, offsetWidth * naturalHeight / naturalWidth);
+            least = Math.min(least, scale * high * image.dataset.letters);
+        }
+        const wide = [...slide.querySelectorAll("pre, a:has(> table), img")].filter(
             (part) => part.scrollWidth > part.clientWidth + 1);
         const said = [...slide.querySelectorAll("p, li, figcaption")].map(
             (part) => part.innerText.trim().split(/\\s+/).length);
@@ -56,10 +65,28 @@ def deck_of(tmp_path_factory):
 
     @cache
     def deck_of(lab):
-        (path,) = write_decks(folder, [lab])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shown_cells, "_figure", with_letters(shown_cells._figure))
+            (path,) = write_decks(folder, [lab])
         return path
 
     return deck_of
+
+
+def with_letters(draw):
+    """Pictures of figures that know how large their least letters are, of their height."""
+
+    def drawn(figure):
+        html = draw(figure)
+        return html.replace("<img ", f'<img data-letters="{least_letters(figure)}" ', 1)
+
+    return drawn
+
+
+def least_letters(figure):
+    """As a part of the picture's height; what is not seen counts, too."""
+    words = [words for words in figure.findobj(Text) if words.get_text().strip()]
+    return min(map(letters_of, words)) / 72 / figure.get_size_inches()[1]
 
 
 @pytest.fixture
@@ -84,7 +111,15 @@ def opened(browser, deck_of):
 @pytest.mark.parametrize("lab", lab_instances())
 def test_every_slide_can_be_read_from_the_last_row_and_none_needs_a_network(opened, lab):
     page = opened(lab.name)
+    if picture := part_of(lab.topic, "picture"):
+        least = least_letters(picture.draw().figure)
+        page.evaluate("least => document.querySelector('p img').dataset.letters = least", least)
     found = page.evaluate(MEASURED)
+    assert page.locator("img:not([data-letters])").count() == 0
+    counter = page.locator(".slide-number").evaluate(
+        "e => parseFloat(getComputedStyle(e).fontSize)"
+    )
+    assert counter >= LEAST * HEIGHT
     n_slides = page.evaluate("Reveal.getTotalSlides()")
     assert len(lab.marked) < n_slides <= MOST_SLIDES
     assert len(found) > n_slides
@@ -97,6 +132,18 @@ def test_every_slide_can_be_read_from_the_last_row_and_none_needs_a_network(open
 @pytest.mark.parametrize("lab", lab_instances())
 def test_nothing_of_a_slide_breaks_wcag_aa(opened, lab):
     page = opened(lab.name)
+    page.evaluate("document.body.classList.add('all-slides')")
+    keeps_the_rules(page, "main")
+
+
+@pytest.mark.parametrize(("width", "scheme"), crossed((1280, 900, 390), ("light", "dark")))
+def test_a_deck_in_a_small_window_breaks_no_rule(opened, width, scheme):
+    page = opened("01_memory")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    for _ in range(3):
+        keeps_the_rules(page)
+        page.keyboard.press("Space")
     page.evaluate("document.body.classList.add('all-slides')")
     keeps_the_rules(page, "main")
 

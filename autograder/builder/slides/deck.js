@@ -2,7 +2,7 @@
 const [WIDTH, HEIGHT, MOST, LEAST] = [1280, 720, 36, 20];
 
 function fit(part, section) {
-  const wide = [...part.querySelectorAll("pre, div:has(> table)")];
+  const wide = [...part.querySelectorAll("pre, a:has(> table)")];
   const isFull = () =>
     section.scrollHeight > HEIGHT || wide.some((each) => each.scrollWidth > each.clientWidth);
   for (let size = MOST; size >= LEAST; size--) {

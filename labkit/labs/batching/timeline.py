@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
+from math import ceil
 from typing import Any
 
+import numpy
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
@@ -29,6 +32,7 @@ from labkit.labs.batching.log import (
 from labkit.measuring.panels import SMALL, WIDTH, panels, say
 from labkit.measuring.plots import COLORS, GROUND, INK, CourseFigure
 
+LEFT, AT = 1.65, 1.15  # inches: where axes begin, and where their labels end
 MOST_LANES = 40
 MOST_STEPS = 120  # as long as there are no more, every step is a piece of its own
 RESERVED = "#ecd2a3"
@@ -128,7 +132,22 @@ def _draw(
             _in_words(runs) if is_over else f"{', '.join(runs)}: the first {_seconds(pen.until_s)}"
         )
         say(figure, title, caption=caption)
+        figure.when_enlarged += (partial(_make_room, grid),)
     return figure
+
+
+def _make_room(grid: numpy.ndarray, letters: float) -> None:
+    """Room at the left for larger letters, and names for so many lanes as have room."""
+    figure, more = grid[0, 0].figure, letters / SMALL
+    grid[0, 0].get_gridspec().update(left=more * LEFT / figure.get_size_inches()[0])
+    figure.subplots_adjust()
+    for axes in grid[:, 0]:
+        axes.yaxis.set_label_coords(more * AT, 0.5, blended(figure.dpi_scale_trans, axes.transAxes))
+        names = [tick.label1 for tick in axes.yaxis.get_major_ticks()]
+        high = 72 * axes.get_position().height * figure.get_size_inches()[1]
+        step = ceil(1.4 * letters * len(names) / high)
+        for i, name in enumerate(names if axes is grid[0, 0] else names[::-1]):
+            name.set_visible(i % step == 0)
 
 
 def _in_words(runs: Mapping[str, Run]) -> str:
@@ -152,7 +171,7 @@ def _grid(heights: Sequence[float], n_columns: int) -> dict[str, Any]:
     return {
         "size": (WIDTH, high), "layout": None, "sharex": True, "sharey": "row",
         "height_ratios": heights, "gridspec_kw": {
-            "left": 1.65 / WIDTH, "right": 1 - 0.15 / WIDTH, "wspace": 0.06 * n_columns,
+            "left": LEFT / WIDTH, "right": 1 - 0.15 / WIDTH, "wspace": 0.06 * n_columns,
             "bottom": 0.5 / high, "top": 1 - room / high,
             "hspace": gap * len(heights) / sum(heights),
         },
@@ -210,7 +229,7 @@ def _draw_prefill(axes: Axes, pen: _Pen, run: Run) -> None:
     _fill_idle(axes, pen, run, PREFILL, most)
     _fill(axes, "prefill", blocks, 0.4)
     axes.set_ylim(0, 1.08 * most)
-    axes.set_yticks([0, most], ["0", f"{most:,}"])
+    _name_ends(axes, most)
     _label(axes, "prefill server:\ntokens per batch")
 
 
@@ -261,8 +280,15 @@ def _limit(axes: Axes, limit: int, most: int) -> int:
     axes.axhline(limit, color=COLORS["reference"], linestyle="--", linewidth=1)
     axes.set_ylim(0, 1.08 * top)
     mark = limit if limit <= top else top
-    axes.set_yticks([0, mark], ["0", f"{mark:,}"])
+    _name_ends(axes, mark)
     return top
+
+
+def _name_ends(axes: Axes, mark: int) -> None:
+    """The numbers 0 and mark, within the axes: others lie close above and below."""
+    axes.set_yticks([0, mark], ["0", f"{mark:,}"])
+    for tick, place in zip(axes.yaxis.get_major_ticks(), ("bottom", "top"), strict=True):
+        tick.label1.set_va(place)
 
 
 def _draw_legend(
@@ -298,4 +324,4 @@ def _draw_legend(
 def _label(axes: Axes, text: str) -> None:
     axes.set_ylabel(text, rotation=0, ha="right", va="center", fontsize=SMALL, color=INK)
     inches = axes.figure.dpi_scale_trans
-    axes.yaxis.set_label_coords(1.15, 0.5, blended(inches, axes.transAxes))
+    axes.yaxis.set_label_coords(AT, 0.5, blended(inches, axes.transAxes))

@@ -1,13 +1,14 @@
 """The figures of lab 1: caches that grow, caches of seven years, one card's memory as a bar."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from labkit.measuring.panels import SMALL, WIDTH, name_ends, panels, say
+from labkit.measuring.panels import SMALL, WIDTH, keep_written, name_ends, panels, say
 from labkit.measuring.plots import COLORS, GB, GROUND, CourseFigure
 from labkit.models.configs import ModelConfig, recent_models
 from labkit.models.facts import models
@@ -109,7 +110,7 @@ def caches_by_year(
         label = f"{name.rpartition('/')[2]} {known[name]['year']}"
         points.append((known[name]["params_exact"] / 1e9, per_token / 1e3, kinds[0], label))
     with panels(1, 1, (WIDTH, 4.6)) as (figure, ((axes,),)):
-        axes.set(xscale="log", yscale="log", xlim=(0.4, 3000), ylim=(12, 900))
+        axes.set(xscale="log", yscale="log", xlim=(0.4, 9000), ylim=(12, 900))
         for kind, (color, marker, words) in LAYERS.items():
             own = [point for point in points if point[2] == kind]
             if own:
@@ -130,29 +131,34 @@ def caches_by_year(
             "with windows and states, divided by its tokens."
         )
         say(figure, title, caption=caption)
-        _name_points(axes, points)
+        keep_written(figure, lambda letters: _name_points(axes, sorted(points), letters))
     return figure
 
 
-def _name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
+def _name_points(
+    axes: Axes, points: Sequence[tuple[float, float, str, str]], letters: float
+) -> Iterator[Text]:
     """Write each label beside its point, where it covers no other label and no point."""
     axes.figure.draw_without_rendering()
     places = [axes.transData.transform(point[:2]) for point in points]
     taken = [Bbox.from_bounds(x - 7, y - 7, 14, 14) for x, y in places]
+    up = 1.15 * letters
     for (x, y, _, label), here in zip(points, places, strict=True):
-        for dx, dy, side in ((7, 0, "left"), (-7, 0, "right"), (5, 9, "left"), (5, -9, "left"),
-                             (-5, 9, "right"), (-5, -9, "right"), (5, 18, "left")):  # fmt: skip
+        for dx, dy, side in ((7, 0, "left"), (-7, 0, "right"), (5, up, "left"), (5, -up, "left"),
+                             (-5, up, "right"), (-5, -up, "right"), (5, 2 * up, "left"),
+                             (5, -2 * up, "left"), (-5, -2 * up, "right")):  # fmt: skip
             text = axes.annotate(
                 label, (x, y), (dx, dy), textcoords="offset points",
-                ha=side, va="center", fontsize=SMALL,
+                ha=side, va="center", fontsize=letters,
             )  # fmt: skip
             box = text.get_window_extent()
             others = [each for each in taken if not each.contains(*here)]
             if box.x1 < axes.bbox.x1 and box.x0 > axes.bbox.x0 and not box.count_overlaps(others):
                 break
-            if (dx, dy) != (5, 18):
+            if (dx, dy) != (-5, -2 * up):
                 text.remove()
         taken.append(box)
+        yield text
 
 
 def vram_bar(

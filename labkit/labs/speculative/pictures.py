@@ -136,7 +136,7 @@ def _draw_bars(axes: Axes, moment: Moment, tokens: Sequence[int], n_bars: int, n
     if moment.what == "bonus":
         del said[DRAFT]
     for color, probs in said.items():
-        shift = 0.0 if len(said) == 1 else -0.2 if color == DRAFT else 0.2
+        shift = 0.0 if len(said) == 1 else -0.24 if color == DRAFT else 0.24
         _bars(axes, probs, tokens, color, shift)
     at_stake = place.added if moment.what in ("resampled", "bonus") else place.drafted
     for row, token in enumerate(tokens):
@@ -177,7 +177,7 @@ def _draw_note(axes: Axes, note: str) -> None:
 
 def _bars(axes: Axes, probs: Tensor, tokens: Sequence[int], color: str, shift: float) -> None:
     heights = [float(probs[token]) for token in tokens]
-    thick = 0.36 if shift else 0.6
+    thick = 0.44 if shift else 0.6
     rows = [row + shift for row in range(len(tokens))]
     axes.barh(rows, heights, height=thick, color=color, zorder=2)
     for row, height in zip(rows, heights, strict=True):

@@ -94,9 +94,15 @@ def test_every_lab_of_the_term_counts():
     assert set(source.read_course().counts_as) == {lab.name for lab in read_term()}
 
 
-def test_a_course_that_names_no_lab_has_them_all(tables):
+def test_a_course_that_names_no_lab_and_no_date_has_them_all(tables):
     places.COURSE.write_text('title = "A course"')
     assert read_term() == list(read_labs())
+    rows = page_tables()["labs"].splitlines()
+    named = [
+        lab.name for lab in read_labs() if any(f"| {lab.name} | none |" in row for row in rows)
+    ]
+    assert named == [lab.name for lab in read_labs()]
+    assert b"None" not in documents()[COURSE_PAGE]
 
 
 def test_a_page_that_differs_from_the_course_is_found(tables):

@@ -176,6 +176,20 @@ def test_the_overview_has_one_row_an_exercise_and_keeps_apart_who_wrote_nothing(
         assert "3 students: The unit is left out. They miss: The unit is <code>GB</code>." in page
 
 
+def test_an_exercise_that_nobody_wrote_is_said_to_be_so_and_is_no_mistake(tmp_path):
+    unwritten = [
+        replace(each, status="todo", message="not written yet", points=0.0, passed=False)
+        if each.exercise == "kv_table" else each
+        for each in result_of("any").checks
+    ]  # fmt: skip
+    record(tmp_path, [replace(result_of(f"s{i}"), checks=unwritten) for i in range(3)])
+    with served(tmp_path, "bea") as (origin, people), signed_in(origin, people["bea"]) as client:
+        page = client.get("/overview").text
+    row = page.partition("<code>kv_table")[2].partition("</tr>")[0]
+    assert re.findall(r"\d+ %", row)[-1] == "100 %"
+    assert "They miss" not in page
+
+
 @pytest.mark.parametrize(
     ("students", "sentence"),
     [

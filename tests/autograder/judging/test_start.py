@@ -98,6 +98,18 @@ def test_student_code_stays_on_the_slots_processor(settings):
     assert [text for text in texts if text.startswith("on")] == [f"on {cpu}\n"]
 
 
+@pytest.mark.parametrize("passed_over", [(), ("copy.ipynb",)])
+def test_a_row_names_what_came_with_its_notebook_and_no_digest_of_anybodys_id(
+    settings, passed_over
+):
+    digest = "69db31976ead37b8"
+    with slot_of(settings) as (slot, _):
+        handed_in = replace(submission(), passed_over=passed_over, others_ids=(digest,))
+        flags = " ".join(slot.grade(handed_in).result.flags)
+    assert digest not in flags
+    assert ("not graded: copy.ipynb;" in flags) == bool(passed_over)
+
+
 def test_gradings_side_by_side_begin_at_different_processors_and_have_users_of_their_own(
     monkeypatch,
 ):

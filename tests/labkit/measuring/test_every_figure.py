@@ -19,6 +19,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from shown import letters_of
 
 from autograder.builder.source import read_labs
 from autograder.places import REPOSITORY
@@ -26,7 +27,7 @@ from labkit.measuring.panels import apart
 from labkit.measuring.plots import COLORS, DARK_PAGES, GROUND, INK, NEGATIVE, CourseFigure
 
 PAGE, LEAST_LETTERS, TOUCHING = 850, 9, 1.0  # pixels
-SLIDE, LEAST_ON_SLIDE = (1256, 640), 16  # the room of a figure on a slide of 1,280 by 720
+SLIDE, LEAST_ON_SLIDE = (1256, 640), 20  # the room of a figure on a slide of 1,280 by 720
 MOST_PANELS = 3
 LIGHTNESS = re.compile(r"\b(black|white|dark|light|bright)\b", re.IGNORECASE)
 LABS = sorted((REPOSITORY / "tests" / "labs").glob("*/every_figure.py"))
@@ -63,12 +64,12 @@ def unseen_of(axes):
                 yield from (tick.label1, tick.label2)
 
 
-def too_small(figure, words, least=LEAST_LETTERS):
+def too_small(figure, words, letters, least):
     scale = figure.dpi / 72
     return [
-        f"{text.get_text()!r} has {text.get_fontsize() * scale:.1f} pixels"
+        f"{text.get_text()!r} has {letters(text) * scale:.1f} pixels"
         for text, _ in words
-        if text.get_fontsize() * scale < least
+        if letters(text) * scale < least
     ]
 
 
@@ -123,7 +124,8 @@ def n_beside(figure):
 def on_a_page(figure):
     """What is wrong with a figure in a notebook."""
     words = words_of(figure)
-    for find in (too_small, on_each_other, below_a_legend, cut_off):
+    yield from too_small(figure, words, Text.get_fontsize, LEAST_LETTERS)
+    for find in (on_each_other, below_a_legend, cut_off):
         yield from find(figure, words)
     if n_beside(figure) > MOST_PANELS:
         yield f"{n_beside(figure)} panels beside each other"
@@ -147,7 +149,7 @@ def on_a_slide(figure):
     """What is wrong with a figure on a slide, for which it changes its shape."""
     width, height = figure.for_screen().get_size_inches()
     words = words_of(figure, min(SLIDE[0], SLIDE[1] * width / height))
-    yield from too_small(figure, words, least=LEAST_ON_SLIDE)
+    yield from too_small(figure, words, letters_of, LEAST_ON_SLIDE)
     yield from on_each_other(figure, words)
     yield from cut_off(figure, words)
 

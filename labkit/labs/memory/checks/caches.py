@@ -132,8 +132,10 @@ def _wrong_parts(
     """The kind of layer or the factor, the sentence, and the bytes that the mistake makes of it."""
     count = {kind: c.layer_types.count(f"{kind}_attention") for kind in _KINDS}
     if count["full"]:
+        windowed = count["sliding"] * min(n, c.sliding_window)  # one line counts both kinds
+        right = 2 * windowed * c.num_key_value_heads * c.head_dim
         for text, numbers in FULL_SLIPS.items():
-            yield "full", text, count["full"] * numbers(c, n) * width
+            yield "full", text, (numbers(c, count["full"] * n + windowed) - right) * width
         one = "That is one layer: each layer stores its own keys and values."
         yield "full", one, 2 * n * c.num_key_value_heads * c.head_dim * width
         square = "It grows with the square of n_tokens, but each token adds the same bytes."
