@@ -1,6 +1,6 @@
 """Parts that the figures of several labs share: axes, titles, line names."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
