@@ -61,10 +61,13 @@ def test_html_has_headings_with_scopes_and_neither_scripts_nor_colours_of_its_ow
     scopes = [attrs.get("scope") for tag, attrs in Cells(html).tags if tag == "th"]
     assert scopes == ["col"] * 4 + ["row"] * 2
     assert {tag for tag, _ in Cells(html).tags} <= {
-        "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "wbr"
+        "div", "a", "table", "caption", "thead", "tbody", "tr", "th", "td", "wbr"
     }  # fmt: skip
     assert "#" not in html  # the theme's own letters, on the theme's own ground
-    assert "nowrap" not in html and "overflow" not in html  # narrow: words below each other
+    assert "nowrap" not in html  # narrow: words below each other
+    links = [attrs for tag, attrs in Cells(html).tags if tag == "a"]
+    assert [attrs.get("tabindex") for attrs in links] == ["0"]  # a phone's keyboard can scroll it
+    assert "href" not in links[0]
 
 
 def test_a_narrow_page_breaks_long_words_and_no_unit():
