@@ -92,7 +92,8 @@ def question_in(change: Change, findings: Sequence[Finding], seed: str = "") -> 
     words = _words(f"{change.text} {change.instead}")
     n_words = {each: len(words & _words(each)) for each in [key, *held]}
     alike = [each for each in held if n_words[each] > n_words[key] - MANY_WORDS]
-    if not alike:
+    names = re.findall(r"\w*_\w+", change.text)
+    if not alike or any(each in key and each not in " ".join(held) for each in names):
         return None
     first = rng.choice(alike)
     others = rng.sample([each for each in held if each != first], min(N_OTHERS, len(held)) - 1)

@@ -54,10 +54,10 @@ def changes_of(source: str, name: str) -> list[Change]:
 
 def _says_itself(statement: ast.stmt, is_cut: bool) -> bool:
     """Whether it is about an exception alone, or is cut and returns what nothing else does."""
-    inside = statement.body if isinstance(statement, ast.If) else [statement]
+    last = statement.body[-1] if isinstance(statement, ast.If) else statement
     kinds = ast.Raise | ast.Return if is_cut else ast.Raise
     has_more = isinstance(statement, ast.If) and statement.orelse
-    return not has_more and all(isinstance(each, kinds) for each in inside)
+    return not has_more and isinstance(last, kinds)
 
 
 def unchanged(source: str, name: str) -> str:

@@ -117,6 +117,10 @@ def test_a_crash_and_a_claim_with_the_words_of_the_line_are_no_keys():
     assert question_in(change, [Finding(checks[0], "failed"), *held])
     crash = Finding(checks[0], "failed", cause="the code raises IndexError")
     assert question_in(change, [crash, *held]) is None
+    named = replace(change, text="x = qk_norm")
+    [of_norms] = [each for each in checks if "qk_norm" in each.claim]
+    others = [Finding(each, "passed") for each in checks if each is not of_norms]
+    assert question_in(named, [Finding(of_norms, "failed"), *others]) is None
     telling = replace(change, text=checks[0].claim)
     assert question_in(telling, [Finding(checks[0], "failed"), *held]) is None
 
