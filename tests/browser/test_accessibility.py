@@ -35,6 +35,9 @@ DRAWN = """text => [...text].map(character => {
 PICTURES = """ours => [...document.querySelectorAll(ours)].flatMap(root =>
     [...root.querySelectorAll('img')].map(image => image.alt))"""
 HAS_SLIDERS = "() => !!document.querySelector('.jp-mod-active .noUi-handle')"
+SCROLLING = """() => [...document.querySelectorAll('a[tabindex] > table')].map(
+    table => table.parentElement).filter(box => box.scrollWidth > box.clientWidth + 1).map(
+    box => box.textContent.slice(0, 80))"""
 FILTERS = """() => [...document.querySelectorAll('.labkit-picture')].map(
     picture => getComputedStyle(picture).filter)"""
 
@@ -56,6 +59,7 @@ def test_nothing_of_ours_breaks_wcag_aa(lab_page, shoot, theme, width):
     picture(page, shoot, f"{LAB.name}-{theme}-{width}.png", width)
     keeps_the_rules(page, OURS)
     assert beyond_their_cells(page, OURS) == []
+    assert width < NARROW or page.evaluate(SCROLLING) == []
     assert {*page.evaluate(FILTERS)} == {NEGATIVE if theme == "dark" else "none"}
     alts = page.evaluate(PICTURES, OURS)
     assert len(alts) >= 2
