@@ -32,7 +32,7 @@ PAGE = """\
   button {{ font: inherit; padding: .2em .8em; }}
   figure, [tabindex] {{ max-width: none !important; }}
   figure {{ margin: 0 !important; text-align: center; }}
-  img {{ width: auto !important; max-width: 98vw !important; height: 80vh !important;
+  img {{ width: auto !important; max-width: 98vw !important; height: {height}vh !important;
     object-fit: contain; }}
   figcaption, button, label, select, output {{ font-size: max(20px, 2.8vh); }}
   form {{ display: flex; flex-wrap: wrap; gap: .3em 1.5em; }}
@@ -52,6 +52,8 @@ addEventListener("keydown", (event) => {{
 </script>
 </html>
 """
+
+FILLED = 0.8  # of a page's height, by a figure
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +89,7 @@ def main(args: argparse.Namespace) -> None:
     except NotImplementedError:
         raise ValueError(f"{args.name} plays answers that are still to do in this labkit") from None
     out = args.out or Path(tempfile.mkdtemp()) / f"{args.name}.html"
-    out.write_text(PAGE.format(title=escape(args.name), body=body), encoding="utf-8")
+    out.write_text(_page(args.name, body), encoding="utf-8")
     print(out)
     if not args.no_open:
         webbrowser.open(out.resolve().as_uri())
@@ -129,7 +131,7 @@ def _is_played(name: str) -> bool:
 
     made.draw(**{each.name: each.value for each in made.controls})  # an answer may be missing
     server = make_server(
-        lambda body: PAGE.format(title=escape(name), body=body),
+        partial(_page, name),
         made.controls,
         lambda **chosen: _large(lambda: made.draw(**chosen)),
     )
@@ -141,6 +143,10 @@ def _is_played(name: str) -> bool:
     return True
 
 
+def _page(name: str, body: str) -> str:
+    return PAGE.format(title=escape(name), body=body, height=round(100 * FILLED))
+
+
 def _large_player(demo: Callable[[], Any]) -> str:
     made = demo()
     if isinstance(made, CourseFigure):  # without ipywidgets
@@ -148,9 +154,9 @@ def _large_player(demo: Callable[[], Any]) -> str:
     moments = made.moments()
     if not moments:
         raise NotImplementedError
-    return strip_html([moment.for_screen() for moment in moments], sharpness=2)
+    return strip_html([moment.for_screen(FILLED) for moment in moments], sharpness=2)
 
 
 def _large(draw: Drawing) -> str:
-    figure = draw().for_screen()
+    figure = draw().for_screen(FILLED)
     return figure.html(png_bytes(figure))

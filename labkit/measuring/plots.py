@@ -62,7 +62,7 @@ COLORS = {
 GB = 10**9
 PIXELS = 100  # of a notebook's page, for an inch of a figure
 SHARPNESS = 2  # pixels of a picture for each of the page
-SCREEN, LEAST_ON_SCREEN = (8.5, 4.35), 9.8  # inches; points: 1/36 of a slide's height
+SCREEN, LEAST_ON_SCREEN = (8.5, 4.35), 1 / 36  # inches; letters, of a screen's height
 N_COLORS = 128
 # On a dark page, a picture is shown negative, with its hues. Pages of JupyterLab and nbconvert, of
 # VS Code and of Colab say in these ways that they are dark; elsewhere a picture stays as it is.
@@ -108,10 +108,11 @@ class CourseFigure(Figure):
         caption = f"<figcaption>{escape(words)}</figcaption>" if words else ""
         return f'<figure style="margin:.4em 0;max-width:{width}px">{picture}{caption}</figure>'
 
-    def for_screen(self) -> "CourseFigure":
+    def for_screen(self, filled: float) -> "CourseFigure":
         """The same figure in the shape of a screen, so that its letters can be read from far.
 
-        Margins of axes in a grid keep their inches; axes that were placed one by one stay.
+        filled: how much of the screen's height it fills. Margins of axes in a grid keep their
+        inches; axes that were placed one by one stay.
         """
         width, height = self.get_size_inches()
         wide, high = SCREEN[0], min(SCREEN[1], height * SCREEN[0] / width)
@@ -127,7 +128,8 @@ class CourseFigure(Figure):
                 top=1 - (1 - margins.top) * height / high,
             )
             self.subplots_adjust()  # moves the axes to their new places
-        self._enlarge(LEAST_ON_SCREEN * float(max(self.get_size_inches() / SCREEN)))
+        least = 72 * SCREEN[1] * LEAST_ON_SCREEN / filled
+        self._enlarge(least * float(max(self.get_size_inches() / SCREEN)))
         return self
 
     def _enlarge(self, least: float) -> None:

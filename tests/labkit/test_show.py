@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from matplotlib.text import Text
 
 from labkit import cli
 from labkit.labs import show
@@ -36,6 +37,14 @@ def test_a_page_holds_all_that_it_shows(name, n_pictures, tmp_path, monkeypatch,
     assert page.count("<img ") == page.count('src="data:image/png;base64,') == n_pictures
     assert re.findall(r'(?:src|href)="(?!data:)', page) == []
     assert (">play</button>" in page) == (n_pictures > 1)
+
+
+@pytest.mark.parametrize("name", ["cache-h100-log", "throughput-h200-output_sweep"])
+def test_letters_have_a_36th_of_the_screen(name):
+    figure = show.figures(recorded_results())[name]().for_screen(show.FILLED)
+    words = [each for each in figure.findobj(Text) if each.get_text().strip()]
+    least = min(each.get_fontsize() for each in words) / 72 / figure.get_size_inches()[1]
+    assert least * show.FILLED >= 0.999 / 36
 
 
 def test_an_unknown_name_and_answers_that_are_missing_are_told(tmp_path, monkeypatch, capsys):

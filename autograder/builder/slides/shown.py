@@ -16,6 +16,7 @@ from labkit.measuring.records import recorded_results
 from labkit.measuring.tables import Table, Tables
 
 CAPTION_WORDS = 16  # of the line below a figure
+FILLED = 0.888  # of a slide's height, by a figure
 MEASURES = re.compile(
     r"labkit\.(labs\.\w+\.(experiments|runs)|measuring\.(profiles|provenance|timing))|time$"
 )
@@ -107,7 +108,7 @@ def _shown(value: Any) -> list[Shown]:
 
 
 def _figure(figure: CourseFigure) -> str:
-    figure.for_screen()
+    figure.for_screen(FILLED)
     figure.caption = lead(figure.caption, CAPTION_WORDS)
     return figure.html(png_bytes(figure))
 
