@@ -9,6 +9,7 @@ from labkit.checks.why.changes import inner_statements, read_definition, stateme
 
 MOST_LINES, MOST_CHARS = 400, 20_000  # of a definition that is asked about
 SIMPLE = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Delete
+STEPS = ast.BinOp | ast.Call | ast.BoolOp | ast.Compare | ast.IfExp | ast.comprehension
 MARK = "after line {}"
 
 
@@ -120,12 +121,13 @@ def _assigned(statement: ast.stmt) -> str:
 
 
 def _is_one_step(statement: ast.stmt, function: ast.FunctionDef) -> bool:
-    """Whether an assignment reads no variable, but arguments alone, which a call shows."""
+    """Whether an assignment does one operation, on arguments alone, which a call shows."""
+    steps = sum(isinstance(each, STEPS) for each in ast.walk(statement))
     names = [each for each in ast.walk(function) if isinstance(each, ast.Name)]
     variables = {each.id for each in names if isinstance(each.ctx, ast.Store)}
     read = {each.id for each in ast.walk(statement) if isinstance(each, ast.Name)
             and isinstance(each.ctx, ast.Load)}  # fmt: skip
-    return not isinstance(statement, ast.AugAssign) and not read & variables
+    return steps < 2 and not isinstance(statement, ast.AugAssign) and not read & variables
 
 
 def _is_in(statement: ast.stmt, function: ast.FunctionDef) -> bool:
