@@ -8,7 +8,7 @@ import json
 import pytest
 from instances import some_of
 from lab_pages import beyond_their_cells, close, errors_on, picture
-from test_accessibility import CHANGE_THEME, IS_SHOWN, THEMES, WIDTHS
+from test_accessibility import NARROW, THEMES, WIDTHS, look
 
 from autograder.builder.notebooks import build_notebook
 from autograder.builder.source import find_lab
@@ -52,11 +52,8 @@ def test_questions_stand_below_their_cells_and_fit_the_page(lab_server, browser,
     for said in SAID[language]:
         assert said.replace("`", "") in reports
     for theme in THEMES:
-        page.evaluate(CHANGE_THEME, THEMES[theme])
-        page.wait_for_function(IS_SHOWN, arg=THEMES[theme])
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_timeout(300)
+        for width in (each for each in WIDTHS if each > NARROW):
+            look(page, width, THEMES[theme])
             assert beyond_their_cells(page, ".jp-OutputArea-output") == []
             picture(page, shoot, f"questions-{language}-{theme}-{width}.png", width)
     close(page)
