@@ -33,10 +33,15 @@ def namespace_of(lab: Lab, replaced: Mapping[str, str] | None = None) -> dict:
         if cell.kind in ("given", "exercise", "answer"):
             text = (replaced or {}).get(cell.name)
             text = text if text is not None else cell.text or solved_text(cell)
-            name, lines = f"<{cell.name}>", text.splitlines(keepends=True)
-            linecache.cache[name] = len(text), None, lines, name  # Triton reads a kernel's text
-            exec(_compiled(text, name), namespace)
+            run_cell(text, cell.name, namespace)
     return namespace
+
+
+def run_cell(text: str, cell: str, namespace: dict) -> None:
+    """Run the text of a cell with these names."""
+    name, lines = f"<{cell}>", text.splitlines(keepends=True)
+    linecache.cache[name] = len(text), None, lines, name  # Triton reads a kernel's text
+    exec(_compiled(text, name), namespace)
 
 
 @cache

@@ -24,7 +24,7 @@ from autograder.grading.fingerprint import grading_digest
 from autograder.judging.jobs import Limits
 from autograder.places import REPOSITORY
 from autograder.proof.complete import missing_parts
-from autograder.proof.matrix import play_all
+from autograder.proof.matrix import play_all, run_cell
 from labkit.checks.core import open_cases_of
 
 SEED = 0
@@ -44,8 +44,7 @@ def lost_points(lab: Lab, seed: int = SEED) -> Iterator[str]:
             if cell.kind not in ("given", "exercise", "answer"):
                 continue
             try:
-                text = cell.text or solved_text(cell)
-                exec(compile(text, f"<{cell.name}>", "exec"), namespace)
+                run_cell(cell.text or solved_text(cell), cell.name, namespace)
             except Exception as error:
                 yield f"{lab.name}: the cell {cell.name} stops with {_said(error)}"
                 return
