@@ -89,7 +89,7 @@ def main(args: argparse.Namespace) -> None:
     except NotImplementedError:
         raise ValueError(f"{args.name} plays answers that are still to do in this labkit") from None
     out = args.out or Path(tempfile.mkdtemp()) / f"{args.name}.html"
-    out.write_text(_page(args.name, body), encoding="utf-8")
+    out.write_text(page_of(args.name, body), encoding="utf-8")
     print(out)
     if not args.no_open:
         webbrowser.open(out.resolve().as_uri())
@@ -131,7 +131,7 @@ def _is_played(name: str) -> bool:
 
     made.draw(**{each.name: each.value for each in made.controls})  # an answer may be missing
     server = make_server(
-        partial(_page, name),
+        partial(page_of, name),
         made.controls,
         lambda **chosen: _large(lambda: made.draw(**chosen)),
     )
@@ -143,7 +143,8 @@ def _is_played(name: str) -> bool:
     return True
 
 
-def _page(name: str, body: str) -> str:
+def page_of(name: str, body: str) -> str:
+    """A page alone, with this title and body."""
     return PAGE.format(title=escape(name), body=body, height=round(100 * FILLED))
 
 

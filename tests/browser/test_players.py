@@ -75,7 +75,7 @@ def large(browser):
 
 
 def test_a_shown_player_answers_to_arrows_and_a_remote_without_a_click(large, figures):
-    large.set_content(show.PAGE.format(title="player", body=strip_html(figures)))
+    large.set_content(show.page_of("player", strip_html(figures)))
     large.wait_for_selector("img")
     places = []
     for key in ("ArrowRight", "PageDown", "Space", "PageUp", "ArrowLeft"):
