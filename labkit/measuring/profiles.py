@@ -44,8 +44,8 @@ PAIRS = {  # target and draft, by the name that `labkit.zoo.load_pair` takes
 class MachineProfile:
     """The models and sizes of the labs on one class of machine.
 
-    roles: the model of each of `ROLES`. pairs: names of `PAIRS`, in the order of the handout's
-    table. All lengths are in tokens.
+    roles: the model of each of `ROLES`. pairs: names of `PAIRS`; the first is for a `brief` run.
+    All lengths are in tokens.
     Raises: ValueError for a role that is missing or unknown, a number below 1, a range that
     is empty or does not rise, a device or dtype that does not exist.
     """
@@ -131,7 +131,7 @@ T4 = replace(
     device="cuda",
     dtype="float16",  # a T4 has no bfloat16 in hardware
     roles=_roles(1),
-    pairs=("gemma-1b-270m", "llama-3b-1b", "gpt2"),
+    pairs=("llama-3b-1b", "gemma-1b-270m", "gpt2"),
     sweep_batch_size=8,
     long_prompt_length=8192,
     n_warmup=2,
@@ -142,7 +142,7 @@ GPU80 = replace(
     name="gpu80",
     dtype="bfloat16",
     roles=_roles(2),
-    pairs=("qwen3-8b-1.7b", "qwen3-8b-0.6b", "llama-8b-1b"),
+    pairs=("qwen3-8b-0.6b", "qwen3-8b-1.7b", "llama-8b-1b"),
     input_lengths=powers_of_2(15),
     long_prompt_length=32_000,
     long_uncached_lengths=powers_of_2(5),
@@ -183,8 +183,9 @@ def short(profile: MachineProfile) -> MachineProfile:
 
 
 def brief(profile: MachineProfile) -> MachineProfile:
-    """The same with one run to warm up and three that are kept, where runs take seconds."""
-    return replace(profile, n_warmup=1, n_repeats=min(3, profile.n_repeats))
+    """The same with one pair, one run to warm up and three that are kept, where runs take seconds."""
+    n_repeats = min(3, profile.n_repeats)
+    return replace(profile, pairs=profile.pairs[:1], n_warmup=1, n_repeats=n_repeats)
 
 
 def detect() -> MachineProfile:

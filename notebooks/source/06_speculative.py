@@ -364,12 +364,12 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # the homework's rates. (Random *prompts* overstate the throughput by about 23 %:
 # [SPEED-Bench](https://arxiv.org/abs/2604.09557).)
 #
-# The first cell shows your machine. It takes a minute on a CPU, and continues where it stopped. The
-# second one has an H200: steps of one token, and steps of eight in steps of one. "floor" is the time to
-# read the weights once.
+# The first cell shows your machine. It takes a minute on a CPU, a few on a GPU, and continues where it
+# stopped. On a GPU, `kit.brief` chooses one pair. The second cell has an H200: steps of one token, and
+# steps of eight in steps of one. "floor" is the time to read the weights once.
 
 # %% experiment="measure"
-here = kit.profile()
+here = kit.brief(kit.profile())
 recorder = kit.Recorder(
     "speculative-here.jsonl", kit.Provenance.here(here, "lab 6")
 )
