@@ -17,7 +17,7 @@ from autograder.record.marks import marks_of
 N = 2 * len(HOSTILE) + 2 * len(ANSWERS)
 HELD_ENTER = """() => document.dispatchEvent(
     new KeyboardEvent("keydown", {key: "Enter", repeat: true, bubbles: true, cancelable: true}))"""
-LETTERS = """() => [...document.querySelectorAll("main *")]
+LETTERS = """() => [...document.querySelectorAll("main *, .who")]
     .filter(each => each.textContent.trim() && !each.matches("label"))
     .map(each => parseFloat(getComputedStyle(each).fontSize))"""
 SIZES = {"wide": (1280, 800), "narrow": (900, 900), "phone": (390, 844)}
