@@ -54,8 +54,8 @@ class Playing:
         is replaced; yet a submission whose checks all pass costs one fork, not one for each. What
         is played again finds nothing that earlier checks left. Of the two times, the one that earns
         more counts, and never the best of each check. So code that guesses has one guess for an
-        exercise, or two if it counts the calls before: what an honest side effect looks like. A note
-        says where the second one counts.
+        exercise, or two if it counts the calls before: what an honest side effect looks like. A
+        note says so if the second time earns more.
         """
         findings: list[Finding] = []
         alone: set[int] = set()

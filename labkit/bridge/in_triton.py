@@ -221,7 +221,7 @@ def _refuse_arrays(kernel: FunctionType, names: Mapping[str, Any]) -> None:
                 owner = act.argval
             is_array = act.opname in ("LOAD_ATTR", "LOAD_METHOD") and act.argval == "handle"
             if is_array or owner.partition(".")[0] in ("numpy", "torch"):
-                raise NotInAKernel(f"`{act.argval}` in {code.co_name}: no GPU runs that in a kernel")
+                raise NotInAKernel(f"`{act.argval}` in {code.co_name}: no GPU runs it in a kernel")
 
 
 @contextlib.contextmanager
