@@ -270,10 +270,11 @@ def flash_kernel(
 ):  # fmt: skip
     """Compute attention of one head on a GPU: one program for a tile of queries.
 
-    This is a kernel in Triton. q_ptr, k_ptr, v_ptr and o_ptr point to Q, K, V
-    and O in memory. Each has n_rows rows of HEAD_DIM numbers in float16, row
-    after row. scale is 1 / sqrt(HEAD_DIM). TILE_Q and TILE_KV are the rows of
-    a tile. n_rows need not be a multiple of them.
+    This is a kernel in Triton: it uses no NumPy and no PyTorch. q_ptr, k_ptr,
+    v_ptr and o_ptr point to Q, K, V and O in memory. Each has n_rows rows of
+    HEAD_DIM numbers in float16, row after row. scale is 1 / sqrt(HEAD_DIM).
+    TILE_Q and TILE_KV are the rows of a tile. n_rows need not be a multiple of
+    them.
     Program i, `tl.program_id(0)`, stores rows i · TILE_Q to (i + 1) · TILE_Q - 1
     of O. It goes through the tiles of K and V in a loop. Maxima, totals and
     outputs are float32.

@@ -20,7 +20,7 @@ from autograder.desk.rubric import Question, questions_of
 from autograder.desk.states import AnswerId, digest_of
 from autograder.names import names_in_text
 from autograder.record.log import read_results
-from autograder.record.results import Result
+from autograder.record.results import Result, submitted_path
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,10 @@ class Answers:
         return next(found, None)
 
     def submitted(self, result: Result) -> bytes:
-        """The notebook as it was handed in; empty if there is none."""
+        """The file as it was handed in; empty if there is none."""
         folder = self._out / "course" / "submitted" / result.student / result.lab
-        path = folder / f"{result.lab}.ipynb"
-        is_notebook = result.file_name.endswith(".ipynb") and path.is_file()
-        return path.read_bytes() if is_notebook else b""
+        path = submitted_path(folder / f"{result.lab}.ipynb", result)
+        return path.read_bytes() if path.is_file() else b""
 
     def digest(self, key: AnswerId) -> str:
         """A digest of what was handed in last: of a written answer, or of an exercise's code.
@@ -158,7 +157,8 @@ class Answers:
         """
         result, name = self.result(key.lab, key.student), key.question.removeprefix("check_")
         if result and (result.score is None or name in result.undecided):
-            return hashlib.sha256(self.submitted(result)).hexdigest()[:16]
+            content = hashlib.sha256(self.submitted(result)).hexdigest()
+            return _digest([content, result.file_name, result.problem])
         cells = self.cells(key.lab, key.student)
         for question in questions_of(find_lab(key.lab)):
             if question.name == key.question and name in cells:

@@ -105,9 +105,12 @@ def gather(
             sheet.entries[index, lab] = entry
         else:
             unmarked.setdefault((lab, _why(own)), []).append(called(person))
+    n_marks = Counter(mark.lab for mark in marks)
     for (lab, why), names in unmarked.items():
-        sheet.notes.append(f"{lab}: no mark for {'; '.join(names)}: {why}.")
-    sheet.notes += _belonging_to_nobody(sheet, strangers, Counter(mark.lab for mark in marks))
+        is_all = len(names) == n_marks[lab] > MAX_NAMED
+        who = f"all {len(names)} submissions" if is_all else "; ".join(names)
+        sheet.notes.append(f"{lab}: no mark for {who}: {why}.")
+    sheet.notes += _belonging_to_nobody(sheet, strangers, n_marks)
     sheet.notes += _absent(
         sheet, set(found), {lab for lab in strangers if _are_many(strangers, lab)}
     )

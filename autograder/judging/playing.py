@@ -16,6 +16,7 @@ MAX_SILENCES = 2
 VERDICTS = ("passed", "failed", "unjudged")
 NO_MEMORY = "can't allocate memory"  # says torch
 UNREADABLE = "your code returned what cannot be read"
+GAINED = "`{}` earned more in a fresh process than after other checks: earlier calls change it"
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class Playing:
         is replaced; yet a submission whose checks all pass costs one fork, not one for each. What
         is played again finds nothing that earlier checks left. Of the two times, the one that earns
         more counts, and never the best of each check. So code that guesses has one guess for an
-        exercise, or two if it counts the calls before: what an honest side effect looks like.
+        exercise, or two if it counts the calls before: what an honest side effect looks like. A
+        note says so if the second time earns more.
         """
         findings: list[Finding] = []
         alone: set[int] = set()
@@ -67,9 +69,12 @@ class Playing:
             first = [findings[i] for i in places]
             if any(findings[i].status == "failed" and i not in alone for i in places):
                 again = self._each_alone([plays[i] for i in places], first)
-                if _earned(again) >= _earned(first):
+                gained = _earned(again) - _earned(first)
+                if gained >= 0:
                     for i, finding in zip(places, again, strict=True):
                         findings[i] = finding
+                if gained > 0:
+                    self._session.notes.append(GAINED.format(plays[places[0]].check.exercise))
             if any(findings[i].is_helped for i in places):
                 own = [i for i in places if _has_passed_by_own(plays[i], findings[i])]
                 again = self._with_right_parts([plays[i] for i in own])

@@ -1,6 +1,7 @@
 """How pages are made from templates; every text in them is escaped."""
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 
@@ -39,6 +40,11 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
+def _names(people: Iterable[str], between: str = ", ") -> Markup:
+    """Names in a row, each with the direction of its own script."""
+    return Markup(between).join(Markup("<bdi>{}</bdi>").format(name) for name in people)
+
+
 def _compiled() -> FileSystemBytecodeCache | None:
     """Where compiled templates stay, for to compile them takes longer than to fill them in."""
     with suppress(OSError):
@@ -59,6 +65,7 @@ def mistake_page(number: str, lab: str) -> Markup:
 def _environment() -> Environment:
     environment = escaping("autograder.pages")
     environment.filters["prose"] = lambda text: Markup(with_code(text))
+    environment.filters["names"] = _names
     environment.filters["mistake_page"] = mistake_page
     environment.filters["from"] = lambda key, table: table.get(key, "")
     return environment

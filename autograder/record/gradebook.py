@@ -38,7 +38,7 @@ from autograder.record.database import (
 )
 from autograder.record.folder import policy_of
 from autograder.record.notes import notes_cells
-from autograder.record.results import BESIDE, Result
+from autograder.record.results import BESIDE, HANDED_IN, Result, submitted_path
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -158,15 +158,18 @@ class CourseBook:
         is_first = not self._path("autograded", result).exists()
         with usable(self.folder / DATABASE):
             self._record_marks(result, handed_in, unchanged)
+        path = self._path("submitted", result)
+        write_whole(submitted_path(path, result), submitted)
         if is_notebook:
-            path = self._path("submitted", result)
-            write_whole(path, submitted)
+            path.with_name(HANDED_IN).unlink(missing_ok=True)
             path.with_name("timestamp.txt").unlink(missing_ok=True)
             if handed_in:  # formgrader compares it with the database's
                 write_whole(path.with_name("timestamp.txt"), f"{handed_in:{TIME}}".encode())
+        else:
+            path.unlink(missing_ok=True)
         modules = {name: data.decode("utf-8", "replace") for name, data in beside.items()
                    if name.endswith(".py")}  # fmt: skip
-        path = self._path("submitted", result).with_name(BESIDE)
+        path = path.with_name(BESIDE)
         path.unlink(missing_ok=True)
         if modules:
             write_whole(path, json.dumps(modules).encode())
@@ -189,7 +192,8 @@ class CourseBook:
         What could not be graded has no answers that could be compared: there the file counts, and
         it counts for an exercise that no check decided, which may call any code in it.
         """
-        last, file = self._path("autograded", result), self._path("submitted", result)
+        last = self._path("autograded", result)
+        file = submitted_path(self._path("submitted", result), result)
         is_same_file = file.exists() and file.read_bytes() == submitted
         if not last.exists() or (result.score is None and not is_same_file):
             return set()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from labkit.checks.core import GATE_SENTENCE, HIDDEN, UNDECIDED_SENTENCE
@@ -19,6 +20,7 @@ from labkit.checks.unjudged import is_stop
 
 GRADED, PARTLY, UNGRADABLE, ERROR = "graded", "partly", "ungradable", "error"
 BESIDE = "beside.json"  # what came with a notebook, in the folder of what was submitted
+HANDED_IN = "handed_in"  # there, too: a file that is no notebook
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,11 @@ class Result:
 
 def _checksum(fields: dict) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def submitted_path(notebook: Path, result: Result) -> Path:
+    """Where the file of a result lies. notebook: where it does if it is a notebook."""
+    return notebook if result.file_name.endswith(".ipynb") else notebook.with_name(HANDED_IN)
 
 
 def score_of(checks: Iterable[CheckResult]) -> float:

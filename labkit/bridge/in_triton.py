@@ -5,13 +5,14 @@ also refuses each access outside of the kernel's arrays, which may end a process
 """
 
 import contextlib
+import dis
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from types import FunctionType, SimpleNamespace
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -23,6 +24,10 @@ INTERPRET = "TRITON_INTERPRET"
 
 class OutsideOfArray(IndexError):
     """A kernel loads or stores outside of its arrays."""
+
+
+class NotInAKernel(TypeError):
+    """A kernel uses NumPy or PyTorch. The interpreter can do that, and no GPU can."""
 
 
 class NoTriton(RuntimeError):
@@ -114,7 +119,7 @@ def run_kernel(
     """The arrays as they are after so many programs of a kernel have run on copies of them.
 
     The kernel gets pointers to the arrays, then the numbers, and the constants by name.
-    Raises: NoTriton; OutsideOfArray, in the interpreter, and what the kernel itself raises.
+    Raises: NoTriton; NotInAKernel; OutsideOfArray, in the interpreter, and what the kernel raises.
     """
     copies = [each.to("cuda") if has_gpu() else each.clone() for each in arrays]
     prepared(kernel, n_programs, copies, numbers, constants)()
@@ -177,6 +182,7 @@ def _rebuilt(kernel: Any, decorate: Callable[[Any], Any], language: Any) -> Any:
     if type(_plain(kernel)) is not FunctionType:
         raise TypeError(f"a kernel is a function, not a {type(kernel).__name__}")
     names = {"tl": language, **_plain(kernel).__globals__}
+    _refuse_arrays(_plain(kernel), names)
 
     def of(function: FunctionType) -> Any:
         made = function.__code__, names, function.__name__, function.__defaults__
@@ -191,6 +197,31 @@ def _rebuilt(kernel: Any, decorate: Callable[[Any], Any], language: Any) -> Any:
         elif type(value).__name__ in ("JITFunction", "InterpretedFunction"):
             names[name] = of(_plain(value))
     return of(_plain(kernel))
+
+
+def _refuse_arrays(kernel: FunctionType, names: Mapping[str, Any]) -> None:
+    """Raises: NotInAKernel if it, or a function of the notebook in it, uses NumPy or PyTorch."""
+    seen: set[CodeType] = set()
+    left = [kernel.__code__]
+    while left:
+        code = left.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        for act in dis.get_instructions(code):
+            owner = ""
+            if isinstance(act.argval, CodeType):
+                left.append(act.argval)
+            elif act.opname == "LOAD_GLOBAL":
+                value = _plain(names.get(act.argval))
+                owner = str(getattr(value, "__module__", None) or getattr(value, "__name__", ""))
+                if type(value) is FunctionType and value.__globals__ is kernel.__globals__:
+                    left.append(value.__code__)
+            elif act.opname == "IMPORT_NAME":
+                owner = act.argval
+            is_array = act.opname in ("LOAD_ATTR", "LOAD_METHOD") and act.argval == "handle"
+            if is_array or owner.partition(".")[0] in ("numpy", "torch"):
+                raise NotInAKernel(f"`{act.argval}` in {code.co_name}: no GPU runs it in a kernel")
 
 
 @contextlib.contextmanager

@@ -17,13 +17,14 @@ from autograder.record.marks import marks_of
 N = 2 * len(HOSTILE) + 2 * len(ANSWERS)
 HELD_ENTER = """() => document.dispatchEvent(
     new KeyboardEvent("keydown", {key: "Enter", repeat: true, bubbles: true, cancelable: true}))"""
-LETTERS = """() => [...document.querySelectorAll("main *")]
+LETTERS = """() => [...document.querySelectorAll("main *, .who")]
     .filter(each => each.textContent.trim() && !each.matches("label"))
     .map(each => parseFloat(getComputedStyle(each).fontSize))"""
 SIZES = {"wide": (1280, 800), "narrow": (900, 900), "phone": (390, 844)}
 
 
 FAILED = ("yan", "n" * 80)
+NAMES = ("陳" * 80, "עדי כהן " * 10 + "x")
 WHOLE = (NOTEBOOKS / f"{LAB}.ipynb").read_bytes()
 
 
@@ -34,7 +35,11 @@ def out(tmp_path_factory):
     record(out, [result_of("zoe", ("largest_model",))], submitted=WHOLE)
     record(out, [*map(without_mark, FAILED)], submitted=WHOLE)
     tables = DeskTables(out / "course" / "gradebook.db")
-    Appeals(out, tables, open_store(out)).add(LAB, "largest_model", "zoe", "Why is it wrong?")
+    appeals = Appeals(out, tables, open_store(out))
+    appeals.add(LAB, "largest_model", "zoe", "Why is it wrong?")
+    record(out, [result_of(each) for each in NAMES])
+    for each in NAMES:
+        appeals.add(LAB, "kv_table", each, f"למה? {each}")
     return out
 
 
@@ -235,7 +240,7 @@ def test_pages_fit_and_can_be_read(desk, out, browser, shoot, size, theme):
     linear = next(each.id for each in named if each.text.startswith("The cache is **linear**"))
     for name, address in {
         "home": "/", "rubric": f"/rubric/{LAB}/growth", "answer": f"/answer/{LAB}/growth/{linear}",
-        "shares": "/shares", "appeals": "/appeals", "appeal": "/appeal/1",
+        "shares": "/shares", "appeals": "/appeals", "appeal": "/appeal/1", "rtl": "/appeal/3",
         "outputs": f"/outputs/{linear}", "overview": "/overview",
         "failed": "/failed", "hand": f"/notebook/{failed}",
         "whole": f"/notebook/{zoe}?answer={linear}#cell-growth",

@@ -30,8 +30,11 @@ SHEET = Sheet(
 OPEN = Question(
     "rotate", BLANK, 0, "A claim about `rotate` is: it turns. Give a call.", why="Turn."
 )
-SHEETS = {"ann": SHEET, f"bob {LONG}": Sheet((OPEN,), (), 0.0, "Nothing of this lab passes yet.")}
-PAGES = {"class": "index", "sheet": "sheets/ann", "key": "keys/ann"}
+SHEETS = {
+    "ann": SHEET, f"bob {LONG}": Sheet((OPEN,), (), 0.0, "Nothing of this lab passes yet."),
+    "陳" * 80: SHEET, "עדי כהן": SHEET,
+}  # fmt: skip
+PAGES = {"class": "index", "sheet": "sheets/ann", "key": "keys/ann", "rtl": "sheets/עדי כהן"}
 TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll('.scroll, pre')]
     .filter(part => part.scrollWidth > part.clientWidth).map(part => part.outerHTML.slice(0, 80))"""
 

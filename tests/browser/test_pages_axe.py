@@ -83,6 +83,22 @@ def test_pages_break_no_rule_and_fit_the_window(browser, pages, width, theme):
     context.close()
 
 
+PIECES = """part => [...part.childNodes].map(child => {
+    const range = document.createRange();
+    range.selectNodeContents(child);
+    return range.getClientRects().length;
+})"""
+
+
+def test_a_name_from_right_to_left_takes_no_neighbour_along(browser, pages):
+    (path,) = [each for each in pages if each.stem == "עדי כהן"]
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(path.as_uri())
+    assert f"עדי כהן, {LAB.name}.ipynb" in page.locator("p.sub").first.inner_text()
+    assert max(page.locator("p.sub").first.evaluate(PIECES)) == 1
+    page.close()
+
+
 @pytest.fixture(scope="module")
 def hall(tmp_path_factory):
     """The desk and the class report of 1,200 students, of whom none wrote kv_table."""

@@ -193,6 +193,23 @@ def test_a_hostile_notebook_runs_and_loads_nothing(bea, out, text):
     assert is_harmless(shown.partition("checked them.")[2].partition("</main>")[0])
 
 
+def test_of_two_scripts_that_were_handed_in_each_is_read_and_marked_alone(bea, out):
+    script = without_mark("ada_lovelace", file_name="lab.py")
+    record(out, [script], submitted=b"x = 'the first script'")
+    page = bea.get(address(out, "ada_lovelace"))
+    assert "the first script" in page.text
+    record(out, [script], submitted=b"x = 'the second script'")
+    form = hidden(page) | {"points-growth": "0.5"}
+    late = bea.post(page.url, data=form)
+    assert (late.status_code, "the second script" in late.text) == (409, True)
+    bea.post(page.url, data=hidden(late) | {"points-growth": "0.5"}).raise_for_status()
+    for content, waits in ((b"x = 'the second script'", False), (b"x = 3", True)):
+        record(out, [script], submitted=content)
+        assert ("growth" in mark_of(out, "ada_lovelace").waits_for) is waits
+    record(out, [without_mark("ada_lovelace")], submitted=notebook("x = 'by ada_lovelace'"))
+    assert "by [student]" in bea.get(address(out, "ada_lovelace")).text
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [(b"", "The file is empty"), (b"\0\0\0", "file is not text"), (b"{", "<pre>{</pre>")],

@@ -72,7 +72,7 @@ def test_beside_a_question_stands_what_the_command_prints_of_each_failed_check(b
     asked = {"about": f"{LAB}/largest_model", "student": "dietmar", "text": "Why?"}
     page = bea.get("/appeals")
     page = bea.post("/appeals", data=fields_of_page(page) | asked)
-    row = page.text.partition("largest_model</td><td>Why?</td>")[0]
+    row = page.text.partition('largest_model</td><td dir="auto">Why?</td>')[0]
     page = bea.get(f"/appeal/{row.rpartition('/appeal/')[2].partition(chr(34))[0]}")
     shown = html.unescape(page.text)
     for check in checks_of(find_lab(LAB).topic)["largest_model"]:

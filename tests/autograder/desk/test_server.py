@@ -91,13 +91,13 @@ def test_a_link_of_another_person_asks_before_it_replaces_the_login(desk):
     with signed_in(desk[0], people["bea"]) as client:
         asked = client.get("/", params={"token": people["carl"].token})
         assert "signed in as bea" in asked.text
-        assert "You mark as <strong>bea</strong>" in client.get("/").text
+        assert 'You mark as <strong dir="auto">bea</strong>' in client.get("/").text
         address = f"/?token={people['carl'].token}"
         assert client.post(address, data={"csrf": "x"}).status_code == 403
         client.post(address, data={"csrf": people["bea"].csrf})
-        assert "You mark as <strong>carl</strong>" in client.get("/").text
+        assert 'You mark as <strong dir="auto">carl</strong>' in client.get("/").text
     with signed_in(desk[0], people["lee"]) as reader:
-        assert "You read as <strong>lee</strong>" in reader.get("/overview").text
+        assert 'You read as <strong dir="auto">lee</strong>' in reader.get("/overview").text
 
 
 @pytest.mark.parametrize("points", ["", "2", "-1", "nan", "1e9", "x", "\0"])

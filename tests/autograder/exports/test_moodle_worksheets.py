@@ -5,7 +5,7 @@ import io
 
 import pytest
 from deliveries import LANGUAGES, PEOPLE, as_file, worksheet
-from recorded import LAB, result_of
+from recorded import LAB, result_of, without_mark
 
 from autograder.course.roster import read_roster
 from autograder.exports import ExportError, ExportOrder, export
@@ -60,3 +60,12 @@ def test_a_roster_that_fits_almost_nobody_is_one_sentence_with_five_names(tmp_pa
         f"Among them are s000, s001, s002, s003, s004.",
         f"{LAB}: nothing was handed in by p000; p001; p002; p003; p004; {n - 5} more.",
     ]
+
+
+def test_a_class_of_which_nobody_has_a_mark_is_one_sentence_without_names(tmp_path):
+    log = ResultLog(tmp_path / "results.jsonl")
+    for i in range(6):
+        log.append(without_mark(f"s{i}"))
+    log.close()
+    (note,) = export(tmp_path, ExportOrder("csv"), tmp_path / "marks.csv")
+    assert note.startswith(f"{LAB}: no mark for all 6 submissions: a person has yet to read ")

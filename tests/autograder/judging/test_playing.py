@@ -7,7 +7,7 @@ import pytest
 
 from autograder.judging.channel import CALLBACK_SHARE
 from autograder.judging.ends import FULL
-from autograder.judging.playing import Play, Playing, _settled
+from autograder.judging.playing import GAINED, Play, Playing, _settled
 from labkit.bridge.requests import value_of
 from labkit.checks.core import Check, Finding, Wrong
 
@@ -181,8 +181,21 @@ def test_an_answer_that_a_fresh_process_has_otherwise_keeps_its_first_verdict(ru
     assert [(one.status, one.cause) for one in found[1:]] == [("failed", "it is not short")]
 
 
-def test_code_that_guesses_has_one_guess(run):
-    source = "seen = []\ndef warm(): seen.append(1)\ndef guess(): return 1 if seen else 2"
+GUESSES = "def warm(): seen.append(1)\ndef guess(): return 1 if seen else 2"
+
+
+@pytest.mark.parametrize(
+    ("source", "statuses", "n_notes"),
+    [
+        (f"seen = []\n{GUESSES}", ["passed", "failed", "passed"], 0),
+        (f"seen = []\n{GUESSES.replace('1 if', '3 if')}", ["passed", "failed", "passed"], 1),
+        ("def warm(): pass\ndef guess(): return 2", ["passed", "failed", "passed"], 0),
+    ],
+    ids=["as much the second time", "more the second time", "no guess"],
+)
+def test_code_that_guesses_has_one_guess_and_a_note_if_the_second_play_earns_more(
+    run, source, statuses, n_notes
+):
     session = run(source)
     session.look_at({})
 
@@ -197,7 +210,8 @@ def test_code_that_guesses_has_one_guess(run):
     found = Playing(session, []).play_all(
         [Play(each, [None]) for each in (warm, wants(1), wants(2))]
     )
-    assert sorted(finding.status for finding in found) == ["failed", "passed", "passed"]
+    assert [finding.status for finding in found] == statuses
+    assert session.notes == [GAINED.format("guess")] * n_notes
 
 
 @pytest.mark.parametrize("is_wrong", [True, False])

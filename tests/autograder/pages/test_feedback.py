@@ -144,7 +144,7 @@ def test_the_number_at_the_top_says_what_waits(tmp_path):
     assert "2.5 of 5, 1 not marked yet " in words(page_of(tmp_path, row, mark))
     whole = replace(mark, waits_for=(), total=3.25, by_hand=1.25)
     assert points_of(row, whole).earned == 3.25
-    assert "3.25 of 5 ann," in words(page_of(tmp_path, row, whole))
+    assert "3.25 of 5 ann ," in words(page_of(tmp_path, row, whole))
 
 
 def test_an_undecided_exercise_waits_with_all_its_points():

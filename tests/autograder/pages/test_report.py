@@ -85,7 +85,7 @@ def test_attempt_group_and_time_stand_on_the_page(tmp_path):
     row = result("ann", (1,), attempt=2, n_attempts=3, group="team 5",
                  submitted_at="2026-10-15T23:58:00+08:00")  # fmt: skip
     text = words(page_of(tmp_path, row))
-    for line in ("Attempt 2 of 3 is the one that counts.", "for the group team 5.",
+    for line in ("Attempt 2 of 3 is the one that counts.", "for the group team 5 .",
                  "Handed in at 2026-10-15T23:58:00+08:00."):  # fmt: skip
         assert line in text
     alone = words(page_of(tmp_path, result("bob", (1,))))

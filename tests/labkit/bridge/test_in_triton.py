@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from labkit.bridge import in_triton
-from labkit.bridge.in_triton import NoTriton, OutsideOfArray, run_kernel, tl
+from labkit.bridge.in_triton import NotInAKernel, NoTriton, OutsideOfArray, run_kernel, tl
 from labkit.bridge.local import local_student
 
 BODY = """
@@ -80,6 +80,32 @@ def test_an_error_in_a_kernel_is_the_students_own_and_says_where():
     with pytest.raises(Exception, match="NameError") as raised:
         student.ask("kernel", student.doubled, (1, arrays, [4]), {"SIZE": 4})
     assert "line 5, in doubled" in raised.value.stop
+
+
+USES = {
+    "np.multiply(2, x)": "import numpy as np",
+    "multiply(2, x)": "from numpy import multiply",
+    "helper(x)": "import torch\ndef helper(x): return torch.add(x, x)",
+    "2 * (lambda: __import__ and numpy.ones(1) * x)()": "import numpy",
+    "tl.tensor(2 * x.handle, x.dtype)": "",
+}
+
+
+@pytest.mark.parametrize("use", [*USES, "local"])
+def test_numpy_and_pytorch_are_refused_in_a_kernel(use):
+    body = BODY.replace("2 * x", use)
+    if use == "local":
+        body = BODY.replace("    tl.store", "    import numpy as np\n    tl.store")
+    kernel, _ = written(f"{USES.get(use, '')}\n{body}")
+    with pytest.raises(NotInAKernel, match="no GPU runs it in a kernel"):
+        run(kernel)
+
+
+def test_a_kernel_may_have_names_that_numpy_and_pytorch_have_and_functions_of_its_own():
+    text = "from torch import exp, where\nimport numpy as np\nTWO = 2\n"
+    text += "def helper(x): return tl.where(x > -1, TWO * x, tl.exp(x))\n"
+    kernel, _ = written(text + BODY.replace("2 * x", "helper(x)"))
+    assert torch.equal(run(kernel)[0][1], 2 * torch.arange(10.0))
 
 
 def test_what_is_no_function_is_refused():

@@ -1,5 +1,6 @@
 """The exercise in Triton: what its checks know, and what they say where Triton is missing."""
 
+import inspect
 import random
 from pathlib import Path
 
@@ -84,6 +85,14 @@ def test_code_that_says_there_is_no_triton_is_wrong():
     source += "    raise NoTriton('x')"
     found = findings_for(LAB, "flash_kernel", {"flash_kernel": source})
     assert {each.status for each in found} <= {"failed", "unjudged"}
+
+
+def test_a_kernel_that_computes_in_numpy_is_told_so():
+    source = "import numpy as np\n" + inspect.getsource(flash.flash_kernel)
+    source = source.replace("weights = tl.exp(", "weights = np.exp(")
+    found = findings_for(LAB, "flash_kernel", {"flash_kernel": source})
+    assert not any(each.passed for each in found)
+    assert "no GPU can run in a kernel" in found[0].message and "`tl.exp`" in found[0].message
 
 
 def test_the_lab_needs_triton_for_this_exercise_alone():

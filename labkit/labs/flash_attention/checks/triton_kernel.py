@@ -118,6 +118,11 @@ def _play(student: Student, case: KernelCase) -> Tensor:
                 in_triton.load()
             except in_triton.NoTriton as reason:
                 raise _no_verdict(student, str(reason)) from None
+        if error.is_a("NotInAKernel"):
+            raise Wrong(
+                "your kernel uses NumPy or PyTorch, which no GPU can run in a kernel",
+                why="Use the operations of `tl` alone, such as `tl.exp`, `tl.sum` and `tl.dot`.",
+            ) from None
         if not error.is_a("OutsideOfArray"):
             raise
         raise Wrong(
