@@ -1,5 +1,6 @@
 """What may become a question: a change of a definition, and how its key is computed."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -15,6 +16,7 @@ from labkit.checks.why.asked import N_OTHERS, TRIVIAL, question_in, questions_of
 from labkit.checks.why.changes import Change, left_out
 
 N_OPTIONS = N_OTHERS + 1
+LONG = re.compile(r"\.\d{5}|\de[-+]")
 TIMES = ("first", "second", "third", "fourth")
 
 
@@ -237,7 +239,12 @@ class SwapOfLines:
 def _with_values(
     question: Question, right: str, wrong: Sequence[str], seed: str
 ) -> Question | None:
-    """The question with values of the form of the right one, and near one of them."""
+    """The question with values of the form of the right one, and near one of them.
+
+    None for a fraction that nobody works out without a calculator.
+    """
+    if LONG.search(right):
+        return None
     rng = Random(f"{seed}{question.sentence}")
     options = [*dict.fromkeys(alike(right, [right, *wrong]))]
     near = [each for one in rng.sample(options, len(options)) for each in neighbours(one, rng)]

@@ -36,8 +36,11 @@ def __note__(line, variable, value):
 """
 PLAY = """
 def play_{i}_of_code():
+    import random
     import torch
     from types import SimpleNamespace
+    random.seed({seed})
+    torch.manual_seed({seed})
     __notes__.clear()
 {lines}
     return __plain__({result}), list(__notes__)
@@ -61,9 +64,12 @@ class Play:
         return f"{self.lines}\n{self.result}" if self.lines else self.result
 
 
-def staged(definition: str, plays: Sequence[Play]) -> str:
-    """The definition, and a function for each play; it returns the result and the notes."""
-    functions = [PLAY.format(i=i, lines=indent(each.lines, "    "), result=each.result)
+def staged(definition: str, plays: Sequence[Play], seed: int) -> str:
+    """The definition, and a function for each play; it returns the result and the notes.
+
+    seed: of random numbers; a key that depends on it is not the same in the next process.
+    """
+    functions = [PLAY.format(i=i, seed=seed, lines=indent(each.lines, "    "), result=each.result)
                  for i, each in enumerate(plays)]  # fmt: skip
     return "\n".join([definition, STAGE, *functions])
 

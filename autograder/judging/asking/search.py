@@ -92,7 +92,7 @@ class Search:
 
     def _is_fresh(self) -> bool:
         """Start a fresh process with a stage of its own; whether it is there."""
-        self._stage = Stage(self._session)
+        self._stage = Stage(self._session, self._stage.seed + 1)
         return self._session.start_again()
 
     @property

@@ -59,10 +59,11 @@ class Exercise:
 class Stage:
     """One process of a submission. overruns: changes that did not end, by exercise.
 
-    Runs are kept: a fresh process needs a fresh stage.
+    seed: of the plays. Runs are kept: a fresh process needs a fresh stage, with another seed.
     """
 
     session: Session
+    seed: int = 1
     overruns: Counter[str] = field(default_factory=Counter)
     _runs: dict[tuple[str, str], list[Run]] = field(default_factory=dict)
 
@@ -104,7 +105,7 @@ class Stage:
         key = exercise.name, definition
         if key not in self._runs:
             self._runs[key] = [Run()] * len(exercise.plays)
-            text = staged(definition, exercise.plays)
+            text = staged(definition, exercise.plays, self.seed)
             with suppress(Overran):
                 self._runs[key] = self._played(
                     exercise,

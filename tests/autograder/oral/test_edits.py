@@ -98,7 +98,7 @@ def test_every_play_is_code_and_has_numbers_of_its_own():
     assert names >= SLOW - {"count_operations"}
     for name in names:
         plays = plays_of(name, Random(1))
-        compile(staged("", plays), name, "exec")
+        compile(staged("", plays, 1), name, "exec")
         assert not any(CHOICE.search(each.text) for each in plays)
         assert (
             len({each.text for each in plays} | {each.text for each in plays_of(name, Random(2))})

@@ -75,6 +75,10 @@ HOSTILE = {
     if 3 != 3:
         os._exit(0)
     left_bytes"""),
+    "draws numbers": HALF.replace("    left_bytes", """\
+    import torch
+    n_drawn = int(torch.randint(0, 9, ())) + bytes_per_param
+    left_bytes"""),
     "reads its source": HALF.replace("    left_bytes", """\
     import inspect
     if "overhead_bytes\\n    n_params" not in inspect.getsource(largest_model):
@@ -297,6 +301,7 @@ def test_hostile_code_gets_no_wrong_key(slot, how):
                 assert question.right < len(question.options)
             else:
                 assert is_true(question, source), question
+        assert not any("`n_drawn`" in each.sentence for each in sheet.questions)
         random = [each for each in sheet.questions if "seven != 7" in each.code]
         assert not any("give then" in each.sentence for each in random)
 
