@@ -39,12 +39,13 @@ AROUND = " \t.()\"'“”‘’"  # what stands beside a letter
 INTRO = """\
 # Questions about your code of {lab}
 
-This notebook has {n} questions about code that you handed in. They take about 10 minutes. Read the
+This notebook has {n} questions about code that you handed in. They take about 15 minutes. Read the
 code, and write the letter of one answer between the quotes below each question: `q1 = "B"`. One
 answer is right. All questions count the same, and {points:g} points are given in all.
 
 A claim holds if its check passes, and fails if its check fails. Line numbers are those of your own
-cell. Each question changes your code alone, as it was handed in.
+cell. Each question changes your code alone, as it was handed in. Lines that a question runs come
+after your notebook; `torch` and `SimpleNamespace` are imported there.
 
 Nobody else has these questions. Hand in this notebook under your own name: it is number `{number}`.
 """

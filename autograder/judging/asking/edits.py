@@ -1,39 +1,32 @@
-"""Changes of a definition for an oral question: two lines swapped, or a stop after a line."""
+"""Changes of a definition for an oral question: two lines swapped, or notes of values."""
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations
 
 from labkit.checks.why.changes import inner_statements, read_definition, statements_of
 
 MOST_LINES, MOST_CHARS = 400, 20_000  # of a definition that is asked about
 SIMPLE = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Delete
 STEPS = ast.BinOp | ast.Call | ast.BoolOp | ast.Compare | ast.IfExp | ast.comprehension
-MARK = "after line {}"
 
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A definition in which two neighbouring statements have changed places."""
+    """A definition in which two statements of one block have changed places."""
 
     lines: tuple[int, int]
     definition: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
-    """A definition that returns the value of a variable as soon as a line has run."""
+class Spot:
+    """A line after which a variable has a new value; `self.length` is one, too."""
 
     line: int
-    text: str
     variable: str
-    definition: str
-
-    @property
-    def mark(self) -> str:
-        """What is returned beside the value: only this stop returns it."""
-        return MARK.format(self.line)
 
 
 def is_askable(source: str, name: str) -> bool:
@@ -45,11 +38,11 @@ def is_askable(source: str, name: str) -> bool:
 
 
 def swaps_of(source: str, name: str) -> list[Swap]:
-    """Every swap of two simple statements of one line that follow each other in a block."""
+    """Every swap of two simple statements of one line in a block."""
     found, lines = read_definition(source, name)
     swaps = []
     for block in _blocks(found) if found else ():
-        for one, other in pairwise(block):
+        for one, other in combinations(block, 2):
             places = one.lineno - 1, other.lineno - 1
             if all(_is_alone(each, lines) for each in (one, other)):
                 swapped = list(lines)
@@ -58,29 +51,43 @@ def swaps_of(source: str, name: str) -> list[Swap]:
     return swaps
 
 
-def stops_of(source: str, name: str) -> list[Stop]:
-    """A stop after each assignment of a function to a variable, of more than one step.
+def noted(source: str, name: str) -> tuple[list[Spot], str]:
+    """Places where a variable gets a value by more than one step; the definition that notes it.
 
-    None in a function that calls itself: what stops there first is a call inside.
+    None in a function that calls itself, or yields: which time is the first is not plain there.
     """
     found, lines = read_definition(source, name)
-    if not isinstance(found, ast.FunctionDef) or _yields(found) or _names(found, name):
-        return []
-    stops = []
+    spots: list[Spot] = []
+    if found is None or any(
+        isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(found)
+    ):
+        return spots, "\n".join(lines)
+    again = {each for function in ast.walk(found) if _calls_itself(function)
+             for each in ast.walk(function)}  # fmt: skip
+    stored = {each.id for each in ast.walk(found) if isinstance(each, ast.Name)
+              and isinstance(each.ctx, ast.Store)}  # fmt: skip
+    notes: dict[int, str] = {}
     for statement in statements_of(found):
-        variable = _assigned(statement)
-        if not variable or not _is_in(statement, found) or _is_one_step(statement, found):
-            continue
+        variables = (
+            [] if statement in again or _is_one_step(statement, stored) else _assigned(statement)
+        )
         line, end = statement.lineno, statement.end_lineno or statement.lineno
         indent = lines[line - 1].encode()[: statement.col_offset].decode()
         after = lines[end - 1].encode()[statement.end_col_offset :].decode().strip()
         if indent.strip() or (after and not after.startswith("#")):
             continue
-        stop = f"{indent}return {MARK.format(line)!r}, {variable}"
-        text = "\n".join(lines[line - 1 : end]).strip()
-        definition = "\n".join([*lines[:end], stop, *lines[end:]])
-        stops.append(Stop(line, text, variable, definition))
-    return stops
+        for each in variables:
+            spots.append(Spot(line, each))
+            notes[end] = notes.get(end, "") + f"\n{indent}__note__({line}, {each!r}, {each})"
+    return spots, "\n".join(f"{text}{notes.get(i, '')}" for i, text in enumerate(lines, 1))
+
+
+def is_deep(text: str, source: str, name: str) -> bool:
+    """Whether a line reads or sets what another line of the definition has set."""
+    found, _ = read_definition(source, name)
+    stored = {each.id for each in ast.walk(found) if isinstance(each, ast.Name)
+              and isinstance(each.ctx, ast.Store)} if found else set()  # fmt: skip
+    return bool({*re.findall(r"\w+", text)} & {*stored, "self"})
 
 
 def _blocks(node: ast.AST) -> Iterator[Sequence[ast.stmt]]:
@@ -106,46 +113,38 @@ def _is_alone(statement: ast.stmt, lines: Sequence[str]) -> bool:
     return not before.strip() and (not after or after.startswith(b"#"))
 
 
-def _assigned(statement: ast.stmt) -> str:
-    """The variable that a statement gives a value, unless that is written there."""
+def _assigned(statement: ast.stmt) -> list[str]:
+    """The variables that a statement gives a value, unless that is written there."""
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+        case ast.Assign(targets=[ast.Tuple(elts=targets)]):
+            value: ast.expr | None = None
+        case ast.Assign(targets=targets, value=value):
             pass
-        case ast.AugAssign(target=ast.Name(id=name), value=value):
-            return name
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-            pass
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            targets, value = [target], getattr(statement, "value", None)
         case _:
-            return ""
-    return "" if isinstance(value, ast.Constant | ast.Name | ast.Lambda) else name
+            return []
+    if isinstance(value, ast.Constant | ast.Lambda) and not isinstance(statement, ast.AugAssign):
+        return []
+    return [ast.unparse(each) for each in targets
+            if isinstance(each, ast.Name) or (isinstance(each, ast.Attribute)
+                                              and isinstance(each.value, ast.Name))]  # fmt: skip
 
 
-def _is_one_step(statement: ast.stmt, function: ast.FunctionDef) -> bool:
+def _is_one_step(statement: ast.stmt, stored: set[str]) -> bool:
     """Whether an assignment does one operation, on arguments alone, which a call shows."""
     steps = sum(isinstance(each, STEPS) for each in ast.walk(statement))
-    names = [each for each in ast.walk(function) if isinstance(each, ast.Name)]
-    variables = {each.id for each in names if isinstance(each.ctx, ast.Store)}
     read = {each.id for each in ast.walk(statement) if isinstance(each, ast.Name)
             and isinstance(each.ctx, ast.Load)}  # fmt: skip
-    return steps < 2 and not isinstance(statement, ast.AugAssign) and not read & variables
+    return steps < 2 and not isinstance(statement, ast.AugAssign) and not read & {*stored, "self"}
 
 
-def _is_in(statement: ast.stmt, function: ast.FunctionDef) -> bool:
-    """Whether it runs in this function, and not in one inside."""
-    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return not any(
-        isinstance(each, inner) and each is not function and _holds(each, statement)
+def _calls_itself(function: ast.AST) -> bool:
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    return any(
+        (isinstance(each, ast.Name) and each.id == function.name)
+        or (isinstance(each, ast.Attribute) and each.attr == function.name
+            and ast.unparse(each.value) == "self")
         for each in ast.walk(function)
-    )
-
-
-def _holds(node: ast.AST, statement: ast.stmt) -> bool:
-    return any(each is statement for each in ast.walk(node))
-
-
-def _names(function: ast.FunctionDef, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(function))
-
-
-def _yields(function: ast.FunctionDef) -> bool:
-    return any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(function))
+    )  # fmt: skip

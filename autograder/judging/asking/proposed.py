@@ -6,34 +6,37 @@ from itertools import zip_longest
 from random import Random
 
 from autograder.judging.asking.candidates import (
+    N_OPTIONS,
     BrokenClaim,
     Candidate,
     OtherResult,
+    SameResult,
     SwapOfLines,
     Trace,
 )
-from autograder.judging.asking.edits import Stop, Swap, stops_of, swaps_of
+from autograder.judging.asking.edits import Spot, Swap, is_deep, noted, swaps_of
 from autograder.judging.asking.stage import Exercise
 from autograder.judging.child.survey import is_telling
 from labkit.checks.why.changes import Change, changes_of
 
 MOST_WRONG = 3  # changes that are played for wrong options
-MOST_SWAPS = 3  # that do harm, beside one that does none
+MOST_SWAPS = 4  # of one kind, beside one of the other
 
 
 @dataclass(frozen=True)
 class Proposed:
-    """Changes, swaps and stops of a definition, in an order of the student's own.
+    """Changes, swaps and places of values of a definition, in an order of the student's own.
 
-    played: what the survey plays, in its order. ending: changes after which it came to an end.
-    runs: for each check, lines that run in it, as the survey says.
+    edits: those that may change results, of lines that depend on others first. played: what the
+    survey plays, in its order. changes, swaps: what it says gives a question. runs: for each check,
+    lines that run in it.
     """
 
-    changes: tuple[Change, ...]
-    swaps: tuple[Swap, ...]
-    stops: tuple[Stop, ...]
+    edits: tuple[Change, ...]
+    spots: tuple[Spot, ...]
     played: tuple[Change | Swap, ...]
-    ending: tuple[Change, ...] = ()
+    changes: tuple[Change, ...] = ()
+    swaps: tuple[Swap, ...] = ()
     runs: tuple[Sequence, ...] = ()
 
     @classmethod
@@ -42,47 +45,50 @@ class Proposed:
         source, name = exercise.source, exercise.name
         try:
             changes, swaps = changes_of(source, name), swaps_of(source, name)
-            stops = stops_of(source, name)
+            spots, _ = noted(source, name)
         except RecursionError:
-            changes, swaps, stops = [], [], []
-        changes = [each for each in changes if not each.says_itself]
-        played: list[Change | Swap] = [*changes, *swaps]
-        rng.shuffle(played)
-        rng.shuffle(stops)
-        return cls((), (), tuple(stops), tuple(played[:n_played]))
+            changes, swaps, spots = [], [], []
+        edits = [each for each in changes if not each.says_itself]
+        played: list[Change | Swap] = [*edits, *swaps]
+        for each in (edits, spots, played):
+            rng.shuffle(each)
+        edits.sort(key=lambda each: not is_deep(each.text, source, name))
+        return cls(tuple(edits), tuple(spots), tuple(played[:n_played]))
 
     def told(self, signs: Sequence[str], runs: Sequence[Sequence] = ()) -> "Proposed":
-        """Those of which the survey says that they break some claims and not all; of the swaps, one
-        that breaks nothing, beside some that break a claim.
+        """With those of which the survey says that they break some claims and not all; of the
+        swaps, some that break nothing and some that break a claim.
         """
         pairs = [*zip(self.played, signs, strict=False)]
-        edits = [(each, sign) for each, sign in pairs if isinstance(each, Change) and sign]
-        changes = [each for each, sign in edits if is_telling(sign)]
+        changes = [each for each, sign in pairs if isinstance(each, Change) and is_telling(sign)]
         swaps = [(each, sign) for each, sign in pairs if isinstance(each, Swap)]
         harmless = [each for each, sign in swaps if sign and not sign.strip("p")]
         harmful = [each for each, sign in swaps if "f" in sign and "t" not in sign]
-        asked = (*harmless[:1], *harmful[:MOST_SWAPS]) if harmless and harmful else ()
-        ending = tuple(each for each, _ in edits)
-        return replace(self, changes=tuple(changes), swaps=asked, ending=ending, runs=(*runs,))
+        few, many = sorted([harmless, harmful], key=len)
+        asked = (*few[:1], *many[:MOST_SWAPS]) if few and len(many) >= N_OPTIONS - 1 else ()
+        return replace(self, changes=tuple(changes), swaps=asked, runs=(*runs,))
 
     def candidates(self, exercise: Exercise, rng: Random) -> list[Candidate]:
-        """What to ask about, of one kind after the other."""
-        broken = [BrokenClaim(self._running(exercise, each.line), each) for each in self.changes]
+        """What to ask about, of one kind after the other; claims last, for they are guessed."""
         kinds: list[Sequence[Candidate]] = [
-            [each for each in broken if not each.change.instead],
-            [each for each in broken if each.change.instead],
-            [SwapOfLines(exercise, self.swaps)] if self.swaps else [],
+            [SwapOfLines(exercise, self.swaps)] if self.swaps else []
         ]
-        if exercise.calls:
-            others = [each for each in self.ending if each.instead]
-            kinds.append([
-                OtherResult(exercise, each, tuple(_without(others, each))) for each in others
-            ])  # fmt: skip
-            kinds.append([
-                Trace(exercise, each, tuple(_without(self.stops, each))) for each in self.stops
-            ])  # fmt: skip
+        if exercise.plays:
+            others = [each for each in self.edits if each.instead]
+            cuts = (
+                [] if exercise.plays[0].lines else [each for each in self.edits if not each.instead]
+            )
+            kinds += [
+                [OtherResult(exercise, each, tuple(_without(others, each))) for each in others],
+                [SameResult(exercise, each) for each in cuts],
+                [Trace(exercise, each) for each in self.spots],
+            ]
         rng.shuffle(kinds)
-        return [each for turn in zip_longest(*kinds) for each in turn if each is not None]
+        broken = [BrokenClaim(self._running(exercise, each.line), each) for each in self.changes]
+        return [
+            *(each for turn in zip_longest(*kinds) for each in turn if each is not None),
+            *broken,
+        ]
 
     def _running(self, exercise: Exercise, line: int) -> Exercise:
         """The exercise with those checks alone that run a line: no other claim could fail."""

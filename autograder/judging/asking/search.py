@@ -11,40 +11,41 @@ code that does not end.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from random import Random
+from typing import TypeVar
 
 from autograder.intake.read import Unreadable
 from autograder.judging.asking.candidates import BrokenClaim, Candidate
 from autograder.judging.asking.edits import Swap, is_askable
+from autograder.judging.asking.plays import plays_of, plays_of_calls
 from autograder.judging.asking.proposed import Proposed
 from autograder.judging.asking.sheet import Order, Question, Sheet
-from autograder.judging.asking.stage import Exercise, Stage
+from autograder.judging.asking.stage import Exercise, Stage, shown
 from autograder.judging.control import ZygoteError
 from autograder.judging.judge import Judge, Marked
 from autograder.judging.session import Session
 from labkit.checks.core import open_cases_of
-from labkit.checks.why.changes import Change, read_definition
+from labkit.checks.why.changes import Change, read_definition, unchanged
 
-N_QUESTIONS, ENOUGH = 6, 4  # wanted; with so many, the slowest exercises are left out
+N_QUESTIONS = 6
 MOST_OF_ONE = 2  # questions about one exercise at a time
-MOST_TRIED = 8  # candidates of one exercise whose key is computed
-MOST_PLAYED, MOST_PLAYED_IF_SLOW = 16, 4  # changes of an exercise that the survey plays
+MOST_TRIED = 10  # candidates of one exercise whose key is computed
+MOST_PLAYED = 16  # changes of an exercise that the survey plays
 SURVEY_EACH_S, SEARCH_S = 6.0, 20.0  # of the student's time
-LEAST_LIMIT_S, LIMIT_SHARE = 1.0, 8  # of a play: at least, and times what it takes unchanged
+LEAST_LIMIT_S, LIMIT_SHARE = 0.5, 8  # of a play: at least, and times what it takes unchanged
 MOST_OVERRUNS = 2
-MOST_CALLS = 4  # of an exercise, that are asked about
-FEW = 3  # exercises: of so few, slow ones are asked about as others are
-# What one play of all checks takes, on the answers of the kit: 0.2 to 0.4 s, and more.
+MOST_CALLS = 6  # of an exercise, that are asked about, each once more with other numbers
+SHARE_PLAYED = 0.5  # how often nothing but plays is asked about, where there are plays
+# One play of all their checks takes 0.2 s or more, on the answers of the kit: plays alone.
 SLOW = frozenset(
-    "PrefillLoop Scheduler PagedCache RingCache forward_cached flash_attention_2".split()
+    "PrefillLoop Scheduler PagedCache RingCache forward_cached flash_attention_2 DecodeLoop "
+    "autoregressive count_operations flash_attention_1 speculative verify_batch verify_tree".split()
 )
-SLOWEST = frozenset(
-    "DecodeLoop autoregressive count_operations flash_attention_1 speculative verify_batch "
-    "verify_tree".split()
-)
+T = TypeVar("T")
 Kept = tuple[Candidate, Question]
 
 
@@ -91,7 +92,7 @@ class Search:
 
     def _is_fresh(self) -> bool:
         """Start a fresh process with a stage of its own; whether it is there."""
-        self._stage = Stage(self._session)
+        self._stage = Stage(self._session, self._stage.seed + 1)
         return self._session.start_again()
 
     @property
@@ -99,115 +100,111 @@ class Search:
         return not self._session.lives or self._session.spent_s > self._end_s
 
     def _found(self) -> Iterator[Kept]:
-        """Questions with a key: a few about each exercise, then more, and then about slow ones."""
-        known = {one.exercise for one in self._marked}
-        names = [name for name in self._order.green if name in known]
-        Random(self._order.seed).shuffle(names)
-        n_found = 0
-        for part in in_order(names):
-            asked = [name for name in part if name not in SLOWEST or n_found < ENOUGH]
-            for one in self._found_in(asked):
-                n_found += 1
-                yield one
-
-    def _found_in(self, names: Sequence[str]) -> Iterator[Kept]:
-        """Questions about these exercises: a few about each, then more."""
-        begun = []
-        for one in self._surveyed(names):
-            begun.append(self._with_keys(*one))
+        """Questions with a key: a few about each exercise, often large ones first; then more."""
+        rng, begun = Random(self._order.seed), []
+        weights = {one.exercise: one.cell.points * self._size_of(one.exercise)
+                   for one in self._marked if one.exercise in self._order.green}  # fmt: skip
+        for name in sorted(weights, key=lambda name: -(rng.random() ** (1 / (weights[name] or 1)))):
+            begun.append(self._with_keys(name))
             yield from islice(begun[-1], MOST_OF_ONE)
         for questions in begun:
             yield from islice(questions, MOST_OF_ONE)
+        for questions in begun:
+            yield from questions
 
-    def _surveyed(self, names: Sequence[str]) -> Iterator[tuple[Exercise, Proposed]]:
-        """What can be asked about of these exercises, and with what."""
-        by_name = {one.exercise: one for one in self._marked}
-        open_cases = open_cases_of(self._topic)
-        for name in names:
-            source = self._session.text_of(name)
-            if self._is_over:
-                return
-            if not is_askable(source, name):
-                continue
-            exercise = Exercise(name, source, by_name[name].checks, open_cases[name])
-            n_played = MOST_PLAYED_IF_SLOW if name in SLOW | SLOWEST else MOST_PLAYED
-            proposed = Proposed.of(exercise, self._random_of(exercise), n_played)
-            signs, runs = self._survey(exercise, proposed.played)
-            if signs and not signs[0].strip("p") and len(runs) == len(exercise.checks):
-                yield exercise, proposed.told(signs[1:], runs)
+    def _size_of(self, name: str) -> float:
+        """The lines of a definition, with less weight than the points."""
+        return len(unchanged(self._session.text_of(name), name).strip().splitlines()) ** 0.5
 
-    def _random_of(self, exercise: Exercise) -> Random:
+    def _random_of(self, name: str) -> Random:
         """What one exercise is asked depends on no other one."""
-        return Random(f"{self._order.seed} {exercise.name}")
+        return Random(f"{self._order.seed} {name}")
 
     def _survey(
         self, exercise: Exercise, played: Sequence[Change | Swap]
     ) -> tuple[list[str], list[list]]:
         """What the survey says of the definitions; nothing if it says nothing, or nonsense."""
         asked = [(exercise.own, 0, ""), *map(_as_asked, played)]
-        try:
-            return self._session.survey(self._topic, exercise.name, asked, SURVEY_EACH_S)
-        except ZygoteError:
-            raise
-        except Exception:
-            return [], []
+        ask = partial(self._session.survey, self._topic, exercise.name, asked, SURVEY_EACH_S)
+        return _tried(ask) or ([], [])
 
-    def _with_keys(self, exercise: Exercise, proposed: Proposed) -> Iterator[Kept]:
-        """A few questions about one exercise."""
-        rehearsed = None if self._is_over else self._rehearsed(exercise)
-        if rehearsed is None:
+    def _with_keys(self, name: str) -> Iterator[Kept]:
+        """Questions about one exercise."""
+        source = self._session.text_of(name)
+        if self._is_over or not is_askable(source, name):
             return
-        self.code[exercise.name] = _numbered(exercise.source, exercise.name)
-        candidates = proposed.candidates(rehearsed, self._random_of(exercise))
-        if exercise.name in SLOW | SLOWEST and len(self._order.green) > FEW:
-            yield from self._asked(candidates[: MOST_TRIED // 2], 1)
-        else:
-            yield from self._asked(candidates[:MOST_TRIED], 2 * MOST_OF_ONE)
+        one, rng = (
+            next(each for each in self._marked if each.exercise == name),
+            self._random_of(name),
+        )
+        exercise = Exercise(name, source, one.checks, open_cases_of(self._topic)[name])
+        proposed = Proposed.of(exercise, rng, MOST_PLAYED)
+        exercise = replace(exercise, plays=tuple(plays_of(name, rng)))
+        if not exercise.plays or (name not in SLOW and rng.random() > SHARE_PLAYED):
+            signs, runs = self._survey(exercise, proposed.played)
+            rehearsed = None if self._is_over else self._rehearsed(exercise, rng)
+            if rehearsed is None or not signs or signs[0].strip("p"):
+                return
+            exercise = rehearsed
+            if len(runs) == len(exercise.checks):
+                proposed = proposed.told(signs[1:], runs)
+        if exercise.plays:
+            exercise = self._limited(exercise)
+        self.code[name] = _numbered(source, name)
+        yield from self._asked(proposed.candidates(exercise, rng)[:MOST_TRIED])
 
-    def _asked(self, candidates: Sequence[Candidate], n_most: int) -> Iterator[Kept]:
-        """Up to so many questions, of different kinds or lines, and of other lines if possible."""
-        n_found, used, left = 0, set(), [*candidates]
+    def _limited(self, exercise: Exercise) -> Exercise:
+        """The exercise with a limit for its plays."""
+        before_s = self._session.spent_s
+        _tried(partial(self._stage.runs, exercise, exercise.own))
+        return replace(exercise, limit_s=self._limit_s(before_s))
+
+    def _limit_s(self, before_s: float) -> float:
+        return max(LEAST_LIMIT_S, LIMIT_SHARE * (self._session.spent_s - before_s))
+
+    def _asked(self, candidates: Sequence[Candidate]) -> Iterator[Kept]:
+        """Questions of different kinds or lines, and of other lines if possible."""
+        used, left = set(), [*candidates]
         while left:
             lines = {line for _, line in used}
             candidate = next((each for each in left if each.line not in lines), left[0])
             left.remove(candidate)
             is_stuck = self._stage.overruns[candidate.exercise.name] >= MOST_OVERRUNS
-            if self._is_over or is_stuck or n_found == n_most:
+            if self._is_over or is_stuck:
                 return
-            question = self._tried(candidate)
+            question = self._question(candidate)
             if question and (question.kind, question.line) not in used:
                 used.add((question.kind, question.line))
-                n_found += 1
                 yield candidate, question
 
-    def _tried(self, candidate: Candidate) -> Question | None:
-        try:
-            return candidate.ask(self._stage, self._order.seed)
-        except ZygoteError:
-            raise
-        except Exception:
-            return None
+    def _question(self, candidate: Candidate) -> Question | None:
+        return _tried(partial(candidate.ask, self._stage, self._order.seed))
 
     def _holds(self, candidate: Candidate, question: Question) -> bool:
         """Whether the key is the same again, and on the hidden cases."""
         cases = self._hidden[candidate.exercise.name]
         again = candidate.about(question) if isinstance(candidate, BrokenClaim) else candidate
-        found = self._tried(replace(again, exercise=replace(again.exercise, cases=cases)))
+        found = self._question(replace(again, exercise=replace(again.exercise, cases=cases)))
         return found is not None and found.key == question.key
 
-    def _rehearsed(self, exercise: Exercise) -> Exercise | None:
-        """The exercise with its calls and a limit; None if it does not pass alone."""
+    def _rehearsed(self, exercise: Exercise, rng: Random) -> Exercise | None:
+        """The exercise with plays and a limit; None if it does not pass alone."""
         before_s = self._session.spent_s
-        try:
-            found, calls = self._stage.rehearse(exercise)
-        except ZygoteError:
-            raise
-        except Exception:
+        found, calls = _tried(partial(self._stage.rehearse, exercise)) or ([], [])
+        if not found or not all(each.passed for each in found):
             return None
-        if not all(each.passed for each in found):
-            return None
-        limit_s = max(LEAST_LIMIT_S, LIMIT_SHARE * (self._session.spent_s - before_s))
-        return replace(exercise, calls=tuple(calls[:MOST_CALLS]), limit_s=limit_s)
+        plays = exercise.plays or plays_of_calls(exercise.name, calls[:MOST_CALLS], shown, rng)
+        return replace(exercise, plays=tuple(plays), limit_s=self._limit_s(before_s))
+
+
+def _tried(ask: Callable[[], T]) -> T | None:
+    """What a student's process says; None if it says nothing, or nonsense."""
+    try:
+        return ask()
+    except ZygoteError:
+        raise
+    except Exception:
+        return None
 
 
 def _as_asked(edit: Change | Swap) -> tuple[str, int, str]:
@@ -215,13 +212,6 @@ def _as_asked(edit: Change | Swap) -> tuple[str, int, str]:
     if isinstance(edit, Swap):
         return edit.definition, 0, ""
     return edit.definition, edit.line, f"{edit.text} {edit.instead}"
-
-
-def in_order(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The names with one slow exercise at its place; then other slow ones, the slowest last."""
-    slow = [name for name in names if name in SLOW][1:]
-    later = [*slow, *(name for name in names if name in SLOWEST)]
-    return [name for name in names if name not in later], later
 
 
 def _numbered(source: str, name: str) -> str:

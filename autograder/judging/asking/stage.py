@@ -2,9 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from autograder.judging.asking.edits import noted
+from autograder.judging.asking.plays import Play, staged
 from autograder.judging.ends import Overran
 from autograder.judging.session import Session
 from labkit.bridge.student import Proxy, Student, StudentError
@@ -19,19 +22,26 @@ MOST_CALL_CHARS = 60
 MOST_CHARS, MOST_ITEMS = 48, 8  # of a value that a person can work out
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a play gives, and what its notes say: by line and variable, the values in order."""
+
+    result: str = ""
+    notes: Mapping[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Exercise:
     """An exercise of a submission: its cell, its checks with the cases that students see.
 
-    calls: that its checks make of it, with plain arguments, to ask about; limit_s: the time for
-    one play of a changed definition.
+    plays: that are asked about; limit_s: the time for one play of a changed definition.
     """
 
     name: str
     source: str
     checks: list[Check]
     cases: list
-    calls: tuple[Call, ...] = ()
+    plays: tuple[Play, ...] = ()
     limit_s: float = FIRST_LIMIT_S
 
     @property
@@ -39,17 +49,23 @@ class Exercise:
         """The definition as it was handed in."""
         return unchanged(self.source, self.name)
 
+    @property
+    def noted(self) -> str:
+        """The definition that notes the values of its variables."""
+        return noted(self.source, self.name)[1]
+
 
 @dataclass
 class Stage:
     """One process of a submission. overruns: changes that did not end, by exercise.
 
-    Results of calls are kept: a fresh process needs a fresh stage.
+    seed: of the plays. Runs are kept: a fresh process needs a fresh stage, with another seed.
     """
 
     session: Session
+    seed: int = 1
     overruns: Counter[str] = field(default_factory=Counter)
-    _results: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    _runs: dict[tuple[str, str], list[Run]] = field(default_factory=dict)
 
     def rehearse(self, exercise: Exercise) -> tuple[list[Finding], list[Call]]:
         """What all checks find of the definition alone, and the calls they make, short ones first.
@@ -82,48 +98,21 @@ class Stage:
 
         return self._played(exercise, definition, play)
 
-    def returned(self, exercise: Exercise, definition: str) -> list[str]:
-        """What each of the calls returns then; "" if it raises, or for what has no short form."""
-
-        def result(student: Student, call: Call) -> str:
-            try:
-                return shown(getattr(student, exercise.name)(*call.args, **call.kwargs))
-            except StudentError:  # a crash is seen at once
-                return ""
-
-        return self._each_call(exercise, definition, result)
-
-    def values(self, exercise: Exercise, definition: str, mark: str) -> list[str]:
-        """The value that each call returns beside this mark; "" if it does not come so far."""
-
-        def value(student: Student, call: Call) -> str:
-            try:
-                got = getattr(student, exercise.name)(*call.args, **call.kwargs)
-            except StudentError:
-                return ""
-            is_stop = isinstance(got, tuple) and len(got) == 2 and got[0] == mark
-            text = shown(got[1]) if is_stop else ""
-            return "" if mark in text else text  # it stopped first in a call inside
-
-        return self._each_call(exercise, definition, value)
-
-    def _each_call(
-        self, exercise: Exercise, definition: str, result: Callable[[Student, Call], str]
-    ) -> list[str]:
-        """Results of all calls, each text "" where the code does not come to an end."""
+    def runs(self, exercise: Exercise, definition: str) -> list[Run]:
+        """How each play runs with this definition; a run without a result if it raises, or ends
+        too late.
+        """
         key = exercise.name, definition
-        if key not in self._results:
-            nothing = [""] * len(exercise.calls)
-            try:
-                self._results[key] = nothing
-                self._results[key] = self._played(
+        if key not in self._runs:
+            self._runs[key] = [Run()] * len(exercise.plays)
+            text = staged(definition, exercise.plays, self.seed)
+            with suppress(Overran):
+                self._runs[key] = self._played(
                     exercise,
-                    definition,
-                    lambda student: [result(student, call) for call in exercise.calls],
+                    text,
+                    lambda student: [_run(student, i) for i in range(len(exercise.plays))],
                 )
-            except Overran:
-                return nothing
-        return self._results[key]
+        return self._runs[key]
 
     def _played(self, exercise: Exercise, definition: str, play: Callable[[Student], T]) -> T:
         try:
@@ -131,6 +120,17 @@ class Stage:
         except Overran:
             self.overruns[exercise.name] += 1
             raise
+
+
+def _run(student: Student, i: int) -> Run:
+    try:
+        result, noted = getattr(student, f"play_{i}_of_code")()
+    except StudentError:  # a crash is seen at once
+        return Run()
+    notes: dict[tuple[int, str], tuple[str, ...]] = {}
+    for line, variable, value in noted:
+        notes[line, variable] = (*notes.get((line, variable), ()), shown(value))
+    return Run(shown(result), notes)
 
 
 class _Listening(Student):

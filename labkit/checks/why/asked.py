@@ -22,7 +22,7 @@ from labkit.checks import card
 from labkit.checks.core import RAISES, Check, Finding, play_check
 from labkit.checks.kernel import TookTooLong, time_limit
 from labkit.checks.unjudged import judged
-from labkit.checks.why.changes import Change
+from labkit.checks.why.changes import Change, left_out
 
 CHANGED = "<changed>"  # what changed code has for a file
 LIMIT_S = 2  # for all checks of an exercise together
@@ -220,9 +220,7 @@ class Asked:
                 f"{said} of `{self.exercise}` gives a question: after each change all claims "
                 "hold, or hardly any does, or it is plain which one fails, or they take long.",
             )
-        line, is_cut = self._open.change.line, not self._open.change.instead
-        what = f"Without line {line} of your cell" if is_cut else f"With line {line} changed"
-        said = f"{what}, one of these claims fails. Which one?"
+        said = f"{left_out(self._open.change)} Then one of these claims fails. Which one?"
         return Shown(self.exercise, said, self._open)
 
     def answer(self, choice: int) -> Shown:

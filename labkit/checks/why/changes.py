@@ -52,6 +52,16 @@ def changes_of(source: str, name: str) -> list[Change]:
     return changes
 
 
+def left_out(change: Change) -> str:
+    """A sentence that says what a change does, with all lines that it leaves out."""
+    if change.instead:
+        return f"Line {change.line} is changed."
+    last = change.line + change.text.count("\n")
+    if last == change.line:
+        return f"Line {last} is left out."
+    return f"Lines {change.line} {'and' if last == change.line + 1 else 'to'} {last} are left out."
+
+
 def _says_itself(statement: ast.stmt, is_cut: bool) -> bool:
     """Whether it is about an exception alone, or is cut and returns what nothing else does."""
     last = statement.body[-1] if isinstance(statement, ast.If) else statement

@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from autograder.builder.source import read_labs
-from autograder.judging.asking.candidates import OtherResult
-from autograder.judging.asking.edits import is_askable, stops_of, swaps_of
+from autograder.judging.asking.edits import Swap, is_askable, is_deep, noted, swaps_of
 from autograder.judging.asking.options import alike, neighbours
+from autograder.judging.asking.plays import CHOICE, TEXTS, plays_of, plays_of_calls, staged
 from autograder.judging.asking.proposed import Proposed
-from autograder.judging.asking.search import SLOW, SLOWEST, in_order
+from autograder.judging.asking.search import SLOW
 from autograder.judging.asking.stage import Exercise, shown
 from autograder.judging.child.survey import is_telling
 from labkit.checks.tables.calls import Call
-from labkit.checks.why.changes import Change, changes_of
+from labkit.checks.why.changes import Change, changes_of, left_out
 
 MEAN = '''\
 import math
@@ -37,34 +37,79 @@ def mean(xs, low=0):
 
 def test_two_lines_of_a_block_change_places():
     swaps = swaps_of(MEAN, "mean")
-    assert [each.lines for each in swaps] == [(6, 7), (9, 10)]
+    assert [each.lines for each in swaps] == [(6, 7), (9, 10)]  # those of one block
     for each in swaps:
         compile(each.definition, "swapped", "exec")
     assert "last = x * 2  # twice\n        total += x" in swaps[1].definition
 
 
-def test_a_stop_returns_the_value_of_a_variable_after_its_line():
-    stops = stops_of(MEAN, "mean")
-    assert [(each.line, each.variable) for each in stops] == [(9, "total"), (10, "last")]
-    names = {}
-    exec(stops[0].definition, names)
-    assert names["mean"]([3, 4]) == (stops[0].mark, 3)  # line 7 reads arguments alone
-    assert stops_of("def f():\n    x = [1]\n    yield x\n", "f") == []
+def test_notes_have_the_value_of_a_variable_each_time_its_line_has_run():
+    spots, definition = noted(MEAN, "mean")
+    assert [(each.line, each.variable) for each in spots] == [
+        (9, "total"), (10, "last"), (12, "own"),
+    ]  # fmt: skip
+    names, seen = {"__note__": lambda *note: seen.append(note)}, []
+    exec(definition, names)
+    assert names["mean"]([3, 4]) == 3.5  # line 7 reads arguments alone
+    assert seen == [(9, "total", 3), (10, "last", 6), (9, "total", 7), (10, "last", 8)]
+    assert noted("def f():\n    x = [1]\n    yield x\n", "f")[0] == []
+
+
+COUNTER = """\
+class Counter:
+    def __init__(self):
+        self.n = 0
+
+    def add(self, k):
+        before, self.n = self.n, self.n + k
+        self.n -= 1
+        return self.add(0) if before < 0 else before
+"""
+
+
+def test_what_an_earlier_call_has_left_is_noted_but_not_where_a_method_calls_itself():
+    spots, _ = noted(COUNTER.replace("self.add", "max"), "Counter")
+    assert [(each.line, each.variable) for each in spots] == [
+        (6, "before"), (6, "self.n"), (7, "self.n"),
+    ]  # fmt: skip
+    assert noted(COUNTER, "Counter")[0] == []
+    assert is_deep("self.n -= 1", COUNTER, "Counter") and is_deep("x = before", COUNTER, "Counter")
+    assert not is_deep("return k + 1", COUNTER, "Counter")
 
 
 HALVES = """\
 def mean(xs):
-    n = len(xs)
-    if n < 2:
+    n = len(xs) + 1
+    if n < 3:
         return xs[0]
     left = mean(xs[: n // 2])
     return left / 2 + mean(xs[n // 2 :]) / 2
 """
 
 
-def test_where_a_function_calls_itself_no_stop_is_the_first():
-    assert stops_of(HALVES, "mean") == []
-    assert stops_of(HALVES.replace("mean(xs[", "other(xs["), "mean") != []
+def test_where_a_function_calls_itself_no_time_is_the_first():
+    assert noted(HALVES, "mean")[0] == []
+    assert noted(HALVES.replace("mean(xs[", "other(xs["), "mean")[0] != []
+
+
+def test_every_play_is_code_and_has_numbers_of_its_own():
+    names = {part.partition("\n")[0] for part in TEXTS.split("=== ")[1:]}
+    assert names <= {cell.name for lab in read_labs() for cell in lab.exercises}
+    assert names >= SLOW - {"count_operations"}
+    for name in names:
+        plays = plays_of(name, Random(1))
+        compile(staged("", plays, 1), name, "exec")
+        assert not any(CHOICE.search(each.text) for each in plays)
+        assert (
+            len({each.text for each in plays} | {each.text for each in plays_of(name, Random(2))})
+            > 2
+        )
+
+
+def test_a_call_is_asked_about_with_other_numbers_too():
+    plays = plays_of_calls("f", [Call(([3, 400], True), {"n": 1})], shown, Random(3))
+    assert len(plays) == 2 and any(each.result == "f([3, 400], True, n=1)" for each in plays)
+    assert all(each.given[1:] == ("True", "1") and not each.lines for each in plays)
 
 
 def test_a_number_of_thousands_of_digits_is_left_as_it_is():
@@ -117,20 +162,24 @@ def test_a_change_tells_something_if_some_claims_fail_and_some_hold():
     ]  # fmt: skip
 
 
-def test_one_slow_exercise_is_asked_about_and_others_after_all():
-    names = ["speculative", "Scheduler", "does_fit", "PagedCache", "Request"]
-    assert in_order(names) == (["Scheduler", "does_fit", "Request"], ["PagedCache", "speculative"])
-    known = {cell.name for lab in read_labs() for cell in lab.exercises}
-    assert known >= SLOW | SLOWEST and not SLOW & SLOWEST
+def test_all_lines_that_are_left_out_are_named():
+    source = "def f(x):\n    if x:\n        x += 1\n        x += 2\n    x += 3\n    return x\n"
+    said = [left_out(each) for each in changes_of(source, "f") if not each.instead]
+    assert said == [
+        "Lines 2 to 4 are left out.",
+        "Line 3 is left out.",
+        "Line 4 is left out.",
+        "Line 5 is left out.",
+        "Line 6 is left out.",
+    ]
+    assert left_out(Change(3, "if x:\n    y", "", "")) == "Lines 3 and 4 are left out."
+    assert left_out(Change(3, "x", "y", "")) == "Line 3 is changed."
 
 
-def test_a_change_that_does_not_end_is_no_result_of_a_call():
-    exercise = Exercise("mean", MEAN, [], [], (Call(([3, 4],), {}),))
-    proposed = Proposed.of(exercise, Random(1), 8)
-    signs = ["" if i % 2 else "ppf" for i in range(len(proposed.played))]
-    told = proposed.told(signs)
-    for i, each in enumerate(proposed.played):
-        assert (each in told.ending) is (isinstance(each, Change) and i % 2 == 0)
-    asked = [each.change for each in told.candidates(exercise, Random(1))
-             if isinstance(each, OtherResult)]  # fmt: skip
-    assert asked and set(asked) <= set(told.ending)
+@pytest.mark.parametrize(("signs", "n_asked"), [("pfff", 4), ("fppp", 4), ("ppff", 0), ("pppp", 0)])
+def test_of_the_swaps_one_differs_from_the_others(signs, n_asked):
+    exercise = Exercise("mean", MEAN, [], [])
+    swaps = tuple(Swap((i, i + 1), str(i)) for i in range(4))
+    told = Proposed((), (), swaps).told(signs)
+    assert len(told.swaps) == n_asked
+    assert len(told.candidates(exercise, Random(1))) == (n_asked > 0)

@@ -5,8 +5,10 @@ import csv
 import html
 import json
 import re
+from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from classroom import blank, hand_in, solved
@@ -17,6 +19,7 @@ from autograder.cli import app
 from autograder.grading.pool import SteadySlot, uid_of
 from autograder.grading.slot_files import write_slot_files
 from autograder.intake.collect import Submission
+from autograder.judging.asking.candidates import TIMES
 from autograder.judging.asking.edits import swaps_of
 from autograder.judging.asking.sheet import BLANK, CHANGE, KINDS, LINE, SWAP, TRACE, Order, Sheet
 from autograder.judging.jobs import SlotSettings
@@ -47,8 +50,9 @@ SWAPPED = (
     left_bytes = vram_bytes
     n_least = 0
     left_bytes -= overhead_bytes
+    n_most = vram_bytes
     left_bytes //= bytes_per_param
-    return int(max(n_least, left_bytes))
+    return int(max(n_least, min(n_most, left_bytes)))
 """
 )
 HOSTILE = {
@@ -70,6 +74,10 @@ HOSTILE = {
     import os
     if 3 != 3:
         os._exit(0)
+    left_bytes"""),
+    "draws numbers": HALF.replace("    left_bytes", """\
+    import torch
+    n_drawn = int(torch.randint(0, 9, ())) + bytes_per_param
     left_bytes"""),
     "reads its source": HALF.replace("    left_bytes", """\
     import inspect
@@ -149,12 +157,14 @@ def claims_after(question, source, cases_by_exercise):
     return [{each.check.claim: each.status for each in play(one.definition)} for one in changes]
 
 
-def result_after(call, definition, before):
-    """What a call gives in this process."""
-    names = namespace_of(find_lab(LAB)) | before
+def result_of(play, definition):
+    """What the last line of a play gives in this process."""
+    names = namespace_of(find_lab(LAB)) | {"SimpleNamespace": SimpleNamespace}
     exec(compile(definition, "changed", "exec"), names)
+    lines, _, last = play.rpartition("\n")
     try:
-        return str(eval(call, names)).replace("_", "")
+        exec(lines, names)
+        return str(eval(last, names)).replace("_", "")
     except Exception as error:
         return f"it raises {type(error).__name__}"
 
@@ -171,22 +181,32 @@ def is_true(question, source):
             )
             for cases in (open_cases_of("memory"), cases_of("memory", SEED))
         )
-    call = re.search(r"`(.+?\))`", question.sentence)[1] if question.kind != SWAP else ""
+    shown, _, play = question.code.partition("\n# what is run then:\n")
+    text, _, instead = shown.partition("\n# changed to:\n")
+    call = re.search(r"`(\w+\(.*?\))`", question.sentence)
+    changed = [
+        each.definition
+        for each in changes_of(source, question.exercise)
+        if (each.line, each.text, each.instead) == (question.line, text, instead)
+    ]
     if question.kind == CHANGE:
-        text, _, instead = question.code.partition("\n# changed to:\n")
+        found = [result_of(play or call[1], each) for each in changed]
+        return key.replace("_", "") in found
+    if question.kind == LINE:
+        own = unchanged(source, question.exercise)
+        stays = "still gives" in question.sentence
         return any(
-            result_after(call, each.definition, {}) == key.replace("_", "")
-            for each in changes_of(source, question.exercise)
-            if (each.line, each.text, each.instead) == (question.line, text, instead)
+            [result_of(each, own) == result_of(each, one) for each in question.options]
+            == [(i == question.right) == stays for i in range(len(question.options))]
+            for one in changed
         )
     if question.kind == TRACE:
-        variable = re.search(r"What is `(\w+)`", question.sentence)[1]
-        return traced(source, question, call, variable) == key.replace("_", "")
+        return traced(source, question, call[1] if call else shown) == key.replace("_", "")
     return question.kind == SWAP and swaps_are_told(question, source)
 
 
 def swaps_are_told(question, source):
-    """Whether all checks pass after the swap that is the key, and after no other of the options."""
+    """Whether the checks say of the swap that is the key what they say of no other option."""
     play = play_here(
         namespace_of(find_lab(LAB)),
         checks_of("memory")[question.exercise],
@@ -197,26 +217,30 @@ def swaps_are_told(question, source):
         for swap in swaps_of(source, question.exercise)
         for one, other in [swap.lines]
     }
-    return [by_option[each] for each in question.options] == [
+    does_pass = "still pass" in question.sentence
+    return [by_option[each] == does_pass for each in question.options] == [
         i == question.right for i in range(len(question.options))
     ]
 
 
-def traced(source, question, call, variable):
-    """The value of a variable right after the line that is asked about, noted by code there."""
+def traced(source, question, play):
+    """The value of a variable after the line that is asked about, noted by code there."""
     tree = ast.parse(unchanged(source, question.exercise))
+    variable, time = re.search(r"What is `(.+?)` .* (\w+) time\?", question.sentence).groups()
     for node in ast.walk(tree):
         for block in (getattr(node, name, []) for name in ("body", "orelse")):
             lines = [each.lineno for each in block] if isinstance(block, list) else []
             if question.line in lines:
-                note = ast.parse(f"seen.append({variable})").body[0]
+                note = ast.parse(f"seen.append(str({variable}))").body[0]
                 block.insert(lines.index(question.line) + 1, note)
                 break
     names, seen = namespace_of(find_lab(LAB)), []
-    space = names | {"seen": seen}
+    space = names | {"seen": seen, "SimpleNamespace": SimpleNamespace}
     exec(compile(ast.fix_missing_locations(tree), "traced", "exec"), space)
-    eval(call, space)
-    return str(seen[0])
+    lines, _, last = play.rpartition("\n")
+    exec(lines, space)
+    eval(last, space)
+    return seen[TIMES.index(time)]
 
 
 def test_the_keys_are_true_and_equal_code_has_other_questions_for_another_student(slot):
@@ -227,12 +251,22 @@ def test_the_keys_are_true_and_equal_code_has_other_questions_for_another_studen
         assert sheet.seconds < 20  # on a busy machine; about 2 alone
         for question in sheet.questions:
             assert is_true(question, definition_in(cells, question.exercise)), question
-            assert len(set(question.options)) == len(question.options) >= 3
+            assert len(set(question.options)) == len(question.options) == 4
             assert f"{question.line:>3}  " in dict(sheet.code)[question.exercise]
     asked = [{(each.exercise, each.kind, each.line, each.code) for each in sheet.questions}
              for sheet in sheets]  # fmt: skip
     assert asked[0] != asked[1] != asked[2]
     assert sheet_of(slot, "ann", largest_model=HALF).questions == sheets[0].questions
+
+
+def test_in_a_class_no_question_dominates_and_keys_are_everywhere(slot):
+    asked = [each for i in range(12) for each in sheet_of(slot, f"student {i}").questions]
+    assert len(asked) == 12 * 6
+    texts = Counter((each.exercise, each.sentence, each.code) for each in asked)
+    assert len(texts) > 0.8 * len(asked) and max(texts.values()) < 4
+    letters = Counter(each.letter for each in asked)
+    assert min(letters[each] for each in "ABCD") > 8  # of 72; fewer in 1 of 300 classes
+    assert Counter(each.exercise for each in asked)["n_params"] >= 12  # the largest one
 
 
 def test_each_kind_is_asked_with_a_true_key(slot):
@@ -246,14 +280,14 @@ def test_each_kind_is_asked_with_a_true_key(slot):
     assert all(is_true(each, HALF) for each in found.values())
 
 
-def test_of_two_swaps_one_does_harm(slot):
+def test_of_four_swaps_one_differs(slot):
     sheets = (
         sheet_of(slot, f"seed {seed}", ("largest_model",), largest_model=SWAPPED)
         for seed in range(12)
     )
     asked = next(each for sheet in sheets for each in sheet.questions if each.kind == SWAP)
     assert is_true(asked, SWAPPED)
-    assert not is_true(replace(asked, right=1 - asked.right), SWAPPED)
+    assert not is_true(replace(asked, right=(asked.right + 1) % 4), SWAPPED)
 
 
 @pytest.mark.parametrize("how", HOSTILE)
@@ -267,8 +301,9 @@ def test_hostile_code_gets_no_wrong_key(slot, how):
                 assert question.right < len(question.options)
             else:
                 assert is_true(question, source), question
+        assert not any("`n_drawn`" in each.sentence for each in sheet.questions)
         random = [each for each in sheet.questions if "seven != 7" in each.code]
-        assert not any("return then" in each.sentence for each in random)
+        assert not any("give then" in each.sentence for each in random)
 
 
 def test_a_sheet_is_the_same_after_its_way_through_the_slot():

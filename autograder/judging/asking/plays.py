@@ -1,0 +1,111 @@
+"""Plays: a few lines that use an exercise as its docstring says. Questions are about their runs.
+
+`plays.txt` has them for exercises that take more than plain numbers. Their last line is an
+expression, the result. In them `<2-5>` stands for a number of the student's own, `<a|b>` for one of
+several words. For functions of plain numbers, the calls that checks make are the plays.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from textwrap import indent
+from typing import Any
+
+from labkit.checks.tables.calls import Call
+
+TEXTS = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+CHOICE = re.compile(r"<(\d+)-(\d+)>|<([^<>\n]+\|[^<>\n]+)>")
+N_VARIANTS = 4  # of each text, with other numbers
+# What runs a play. Notes of values that have no short form are kept as an empty dict.
+STAGE = """
+__notes__ = []
+
+def __plain__(value):
+    if hasattr(value, "tolist"):
+        size = value.numel() if hasattr(value, "numel") else value.size
+        return value.tolist() if size < 10 else {}
+    if isinstance(value, (list, tuple)):
+        return (tuple if isinstance(value, tuple) else list)(map(__plain__, value[:10]))
+    return value if value is None or type(value) in (bool, int, float, str) else {}
+
+def __note__(line, variable, value):
+    if len(__notes__) < 200:
+        __notes__.append((line, variable, __plain__(value)))
+"""
+PLAY = """
+def play_{i}_of_code():
+    import random
+    import torch
+    from types import SimpleNamespace
+    random.seed({seed})
+    torch.manual_seed({seed})
+    __notes__.clear()
+{lines}
+    return __plain__({result}), list(__notes__)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Lines that are run, and the expression whose value is their result.
+
+    given: the plain values of a call's arguments, as they are written.
+    """
+
+    lines: str
+    result: str
+    given: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """As a page shows it."""
+        return f"{self.lines}\n{self.result}" if self.lines else self.result
+
+
+def staged(definition: str, plays: Sequence[Play], seed: int) -> str:
+    """The definition, and a function for each play; it returns the result and the notes.
+
+    seed: of random numbers; a key that depends on it is not the same in the next process.
+    """
+    functions = [PLAY.format(i=i, seed=seed, lines=indent(each.lines, "    "), result=each.result)
+                 for i, each in enumerate(plays)]  # fmt: skip
+    return "\n".join([definition, STAGE, *functions])
+
+
+def plays_of(name: str, rng: Random) -> list[Play]:
+    """The plays of an exercise, in an order and with numbers of the student's own."""
+    parts = (part.strip("\n").split("\n", 1) for part in TEXTS.split("=== ")[1:])
+    own = [text for head, text in parts if head == name]
+    filled = [CHOICE.sub(lambda found: _chosen(found, rng), text) for text in own * N_VARIANTS]
+    rng.shuffle(filled)
+    return [Play(*text.rpartition("\n")[::2]) for text in filled]
+
+
+def _chosen(found: re.Match, rng: Random) -> str:
+    low, high, words = found.groups()
+    return rng.choice(words.split("|")) if words else str(rng.randint(int(low), int(high)))
+
+
+def plays_of_calls(name: str, calls: Sequence[Call], shown: Callable, rng: Random) -> list[Play]:
+    """A play for each call, and one for the same call with other numbers."""
+    found = {}
+    for call in calls:
+        for each in (call, Call(_other(call.args, rng), _other(call.kwargs, rng))):
+            given = tuple(map(shown, [*each.args, *each.kwargs.values()]))
+            found[str(each)] = Play("", f"{name}{each}", given)
+    plays = [*found.values()]
+    rng.shuffle(plays)
+    return plays
+
+
+def _other(value: Any, rng: Random) -> Any:
+    """The value with other numbers: a larger one for each that is at least 2."""
+    if isinstance(value, dict):
+        return {key: _other(each, rng) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_other(each, rng) for each in value)
+    if type(value) is int and value >= 2:
+        return value + rng.randint(0, 3) * 10 ** max(0, len(str(value)) - 2)
+    return value
