@@ -39,7 +39,7 @@ AROUND = " \t.()\"'“”‘’"  # what stands beside a letter
 INTRO = """\
 # Questions about your code of {lab}
 
-This notebook has {n} questions about code that you handed in. They take about 15 minutes. Read the
+This notebook has {n} questions about code that you handed in. They take 10 to 15 minutes. Read the
 code, and write the letter of one answer between the quotes below each question: `q1 = "B"`. One
 answer is right. All questions count the same, and {points:g} points are given in all.
 

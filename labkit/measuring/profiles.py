@@ -183,7 +183,7 @@ def short(profile: MachineProfile) -> MachineProfile:
 
 
 def brief(profile: MachineProfile) -> MachineProfile:
-    """The same with one pair, one run to warm up and three that are kept, where runs take seconds."""
+    """The same with one pair, one run to warm up and three that are kept, as runs take seconds."""
     n_repeats = min(3, profile.n_repeats)
     return replace(profile, pairs=profile.pairs[:1], n_warmup=1, n_repeats=n_repeats)
 
