@@ -23,11 +23,8 @@ ASKED_FOR_BY = {
     "labkit.engine.triton_attention": "labkit.labs.speculative.experiments",
     "labkit.engine.triton_linear": "labkit.engine.serving.decoder",
 }
-OFFERS = (
-    "labkit.bridge.",
-    "labkit.engine.registry",
-    "labkit.measuring.provenance",
-)  # name modules that need not be there
+# These name modules that need not be there.
+OFFERS = ("labkit.bridge.", "labkit.engine.registry", "labkit.measuring.provenance")
 
 
 @cache

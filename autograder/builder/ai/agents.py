@@ -1,6 +1,7 @@
 """`AGENTS.md` of a lab: how an AI assistant may help, made from the lab's claims and hints.
 
-`dialogues.md` in autograder/labs/LAB has a good and a bad dialogue about the lab."""
+`dialogues.md` in autograder/labs/LAB has a good and a bad dialogue about the lab.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
