@@ -16,7 +16,7 @@ from typing import Any
 from labkit.checks.tables.calls import Call
 
 TEXTS = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
-CHOICE = re.compile(r"<(\d+)-(\d+)>|<([^<>\n]+\|[^<>\n]+)>")
+CHOICE = re.compile(r"<(\d+)-(\d+)>|<([^<>|\n]+(?:\|[^<>|\n]+)+)>")
 N_VARIANTS = 4  # of each text, with other numbers
 # What runs a play. Notes of values that have no short form are kept as an empty dict.
 STAGE = """
