@@ -108,7 +108,7 @@ def opened(browser, deck_of):
         page.close()
 
 
-@pytest.mark.parametrize("lab", lab_instances())
+@pytest.mark.parametrize("lab", lab_instances(1))
 def test_every_slide_can_be_read_from_the_last_row_and_none_needs_a_network(opened, lab):
     page = opened(lab.name)
     if picture := part_of(lab.topic, "picture"):
@@ -174,6 +174,7 @@ def test_a_remote_goes_through_questions_and_answers_without_a_click(opened, key
     assert "largest_model" not in now(page)
 
 
+@pytest.mark.slow
 def test_a_player_fills_its_slide_and_answers_to_the_keys(opened):
     page = opened("04_kv_cache")
     assert page.locator("figure img").count() >= 7

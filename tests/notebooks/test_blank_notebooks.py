@@ -49,7 +49,7 @@ def report_of(cells, name):
     return next(cell.report for cell in cells if cell.name == name)
 
 
-@pytest.mark.parametrize("lab", lab_instances())
+@pytest.mark.parametrize("lab", lab_instances(1))
 def test_run_all_on_the_untouched_notebook_ends_at_the_last_cell(lab, tmp_path):
     notebook = with_small_experiments(lab.topic, build_notebook(lab, "student"))
     cells = run_all(lab, notebook, tmp_path)

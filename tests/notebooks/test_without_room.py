@@ -4,7 +4,7 @@ from itertools import product
 
 import no_room
 import pytest
-from instances import long_unless, slow_unless
+from instances import long_unless
 from play import FIRST_CELL, faults, play, with_small_experiments
 
 from autograder.builder.source import read_labs
@@ -31,7 +31,7 @@ SHOWN = (("02", "nothing"), ("03", "two of three"), ("07", "in the middle"))
             lab,
             kind,
             id=f"{lab.name}-{kind}",
-            marks=long_unless(shown in SHOWN) + slow_unless(shown == SHOWN[0]),
+            marks=long_unless(shown in SHOWN) or pytest.mark.slow,
         )
         for lab, kind in product(MEASURING, no_room.KINDS)
         if (shown := (lab.name[:2], kind))
