@@ -41,6 +41,13 @@ REST = (  # modules and claims that take ten seconds or more: `make test-rest` p
     *("labs/speculative/test_speculative_widget.py", "test_distribution.py::test_sdist_and_wheel"),
     *("test_environments.py", "training/test_pair.py::test_acceptance", "training/test_train.py"),
     "browser/test_pages_axe.py::test_a_class_of_1200",
+    "autograder/grading/test_ids.py::test_answers_to_a_friends_questions",
+    "autograder/oral/test_oral.py::test_in_a_class_no_question_dominates",
+    "browser/test_accessibility.py::test_a_notebook_without_trust",
+    "browser/test_slides.py::test_a_player_fills_its_slide",
+    "labs/batching/test_serving_measured.py::test_it_goes_on",
+    "labs/batching/test_serving_measured.py::test_two_devices",
+    *("labs/batching/test_serving_served.py::test_the_rows", "notebooks/test_without_room.py"),
 )
 TOGETHER = {  # modules that share what takes seconds to start: one worker has them all
     **{f"tests/notebooks/test_{name}.py": "kernels" for name in

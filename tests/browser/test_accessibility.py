@@ -66,7 +66,6 @@ def test_nothing_of_ours_breaks_wcag_aa(lab_page, shoot, theme, width):
     assert all(len(alt) > 20 for alt in alts)
 
 
-@pytest.mark.slow
 def test_a_notebook_without_trust_keeps_wcag_aa(lab_page, lab_server, browser):
     """JupyterLab takes scripts and styles out of the outputs of a file that it did not run."""
     lab_page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")

@@ -174,7 +174,6 @@ def test_a_remote_goes_through_questions_and_answers_without_a_click(opened, key
     assert "largest_model" not in now(page)
 
 
-@pytest.mark.slow
 def test_a_player_fills_its_slide_and_answers_to_the_keys(opened):
     page = opened("04_kv_cache")
     assert page.locator("figure img").count() >= 7

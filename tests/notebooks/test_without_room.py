@@ -31,7 +31,7 @@ SHOWN = (("02", "nothing"), ("03", "two of three"), ("07", "in the middle"))
             lab,
             kind,
             id=f"{lab.name}-{kind}",
-            marks=long_unless(shown in SHOWN) or pytest.mark.slow,
+            marks=long_unless(shown in SHOWN),
         )
         for lab, kind in product(MEASURING, no_room.KINDS)
         if (shown := (lab.name[:2], kind))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from random import Random
 from typing import Protocol
 
@@ -165,10 +166,15 @@ class Trace:
         return self.spot.line
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
-        """About a value that is not that of the first time, if there is one."""
+        """About a value that is not that of the first time, if there is one.
+
+        Not about one that stands in the play and never changes, or is the same in all plays.
+        """
         runs, key = stage.runs(self.exercise, self.exercise.noted), (self.line, self.spot.variable)
         rng = Random(f"{seed} {key}")
         values = [run.notes.get(key, ()) for run in runs]
+        if len({*chain(*values)}) < 2:
+            return None
         turns = [
             (i, turn) for i, each in enumerate(values) for turn in range(min(len(each), len(TIMES)))
         ]
@@ -176,7 +182,8 @@ class Trace:
         turns.sort(key=lambda at: values[at[0]][at[1]] == values[at[0]][0])
         for i, turn in turns:
             play, right = self.exercise.plays[i], values[i][turn]
-            if not right or right in play.given:
+            is_literal = len({*values[i]}) == 1 and right in re.findall(r"\w+", play.text)
+            if not right or right in play.given or is_literal:
                 continue
             begin = "These lines run." if play.lines else "Somebody calls {}."
             question = Question(

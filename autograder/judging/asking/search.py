@@ -40,10 +40,12 @@ LEAST_LIMIT_S, LIMIT_SHARE = 0.5, 8  # of a play: at least, and times what it ta
 MOST_OVERRUNS = 2
 MOST_CALLS = 6  # of an exercise, that are asked about, each once more with other numbers
 SHARE_PLAYED = 0.5  # how often nothing but plays is asked about, where there are plays
-# One play of all their checks takes 0.2 s or more, on the answers of the kit: plays alone.
+# One play of all their checks takes 0.2 s or more, on the answers of the kit: plays alone, and
+# last of all where `plays.txt` has none.
 SLOW = frozenset(
     "PrefillLoop Scheduler PagedCache RingCache forward_cached flash_attention_2 DecodeLoop "
-    "autoregressive count_operations flash_attention_1 speculative verify_batch verify_tree".split()
+    "autoregressive count_operations flash_attention_1 flash_kernel speculative verify_batch "
+    "verify_tree".split()
 )
 T = TypeVar("T")
 Kept = tuple[Candidate, Question]
@@ -101,10 +103,13 @@ class Search:
 
     def _found(self) -> Iterator[Kept]:
         """Questions with a key: a few about each exercise, often large ones first; then more."""
-        rng, begun = Random(self._order.seed), []
-        weights = {one.exercise: one.cell.points * self._size_of(one.exercise)
-                   for one in self._marked if one.exercise in self._order.green}  # fmt: skip
-        for name in sorted(weights, key=lambda name: -(rng.random() ** (1 / (weights[name] or 1)))):
+        rng, begun, weights = Random(self._order.seed), [], {}
+        for one in self._marked:
+            if (name := one.exercise) in self._order.green:
+                weight = one.cell.points * self._size_of(name) or 1
+                is_last = name in SLOW and not plays_of(name, rng)
+                weights[name] = (not is_last, rng.random() ** (1 / weight))
+        for name in sorted(weights, key=weights.__getitem__, reverse=True):
             begun.append(self._with_keys(name))
             yield from islice(begun[-1], MOST_OF_ONE)
         for questions in begun:

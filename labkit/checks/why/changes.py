@@ -58,8 +58,9 @@ def left_out(change: Change) -> str:
         return f"Line {change.line} is changed."
     last = change.line + change.text.count("\n")
     if last == change.line:
-        return f"Line {last} is left out."
-    return f"Lines {change.line} {'and' if last == change.line + 1 else 'to'} {last} are left out."
+        return f"Line {last} is left out: `pass` stands there."
+    joint = "and" if last == change.line + 1 else "to"
+    return f"Lines {change.line} {joint} {last} are left out: `pass` stands there."
 
 
 def _says_itself(statement: ast.stmt, is_cut: bool) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from deliveries import roster_of
 
 from autograder.builder.source import find_lab
@@ -31,7 +30,6 @@ def handed_in(student_id):
     return json.dumps(notebook).encode()
 
 
-@pytest.mark.slow
 def test_answers_to_a_friends_questions_wait_for_a_person(tmp_path):
     for name, student_id in (("R101", "R101"), ("R102", " r101 "), ("R103", "R101")):
         path = tmp_path / "in" / name / LAB.name / f"{LAB.name}.ipynb"

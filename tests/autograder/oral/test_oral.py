@@ -259,7 +259,6 @@ def test_the_keys_are_true_and_equal_code_has_other_questions_for_another_studen
     assert sheet_of(slot, "ann", largest_model=HALF).questions == sheets[0].questions
 
 
-@pytest.mark.slow
 def test_in_a_class_no_question_dominates_and_keys_are_everywhere(slot):
     asked = [each for i in range(12) for each in sheet_of(slot, f"student {i}").questions]
     assert len(asked) == 12 * 6

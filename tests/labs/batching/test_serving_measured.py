@@ -46,7 +46,6 @@ def test_on_one_device_it_measures_what_can_be_and_says_what_is_missing(tmp_path
     assert refusals(Record(HERE, rows)) == []
 
 
-@pytest.mark.slow
 def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch):
     path = tmp_path / "serving.jsonl"
     Bench(SMALL, Recorder(path, HERE)).fill(serving, n_samples=2)
@@ -59,7 +58,6 @@ def test_it_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert list(serving(SMALL, n_samples=2, is_done=Recorder(path, HERE).is_done)) == []
 
 
-@pytest.mark.slow
 def test_two_devices_give_every_row():
     every = list(serving(SMALL, n_samples=1, n_devices=2))
     rows = [row for row in every if row.experiment != "served"]

@@ -112,7 +112,6 @@ def test_an_error_of_a_loop_ends_both_threads(models):
         serve_on_gpus(jobs, setup, PrefillLoop(), Raises(), [Engine(a), Engine(a)])
 
 
-@pytest.mark.slow
 def test_the_rows_of_whole_runs_go_on_where_they_stopped(models):
     rows = list(served.served(models, lambda key: False, ["cpu", "cpu"]))
     assert [row.key for row in rows] == [row.key for row in served.served_rows(models)]
