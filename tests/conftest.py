@@ -12,7 +12,8 @@ from autograder.builder.source import find_lab
 TESTS = Path(__file__).parent
 LABS = TESTS / "labs"
 LONGEST = (  # first what takes longest
-    *("autograder/proof/test_matrix.py", "notebooks", "commands", "browser", "autograder/proof"),
+    *("autograder/proof/test_matrix.py", "labkit/measuring/test_room.py", "notebooks", "commands"),
+    *("browser", "autograder/proof"),
     *("autograder/grading", "labkit/measuring/test_every_figure.py", "autograder"),
     "labs/batching/test_serving_real.py",
 )
