@@ -60,7 +60,7 @@ def test_a_comparison_without_end_costs_its_check_and_is_charged(run):
     assert [finding.status for finding in found] == ["failed", "passed"]
     assert "to compare what your code returned took too long" in found[0].message
     limit_s = CALLBACK_SHARE * session.limits.check_s
-    assert session.spent_s > 0.9 * limit_s  # the timer and the processor's clock differ a little
+    assert session.spent_s > limit_s / 2  # the timer counts whole ticks, so it may be early
     assert broken == []
 
 
