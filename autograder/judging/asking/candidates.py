@@ -35,8 +35,8 @@ class Candidate(Protocol):
 
 
 @dataclass(frozen=True)
-class BrokenClaim:
-    """Without a line, or with one changed: which claim fails?"""
+class OfAChange:
+    """About one change of a definition."""
 
     exercise: Exercise
     change: Change
@@ -45,6 +45,11 @@ class BrokenClaim:
     def line(self) -> int:
         """As `Candidate.line`."""
         return self.change.line
+
+
+@dataclass(frozen=True)
+class BrokenClaim(OfAChange):
+    """Without a line, or with one changed: which claim fails?"""
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """The question of `check.why`, with other claims for another seed."""
@@ -79,17 +84,10 @@ class BrokenClaim:
 
 
 @dataclass(frozen=True)
-class OtherResult:
+class OtherResult(OfAChange):
     """With one line changed: what does a play give? others: changes for wrong options."""
 
-    exercise: Exercise
-    change: Change
     others: tuple[Change, ...]
-
-    @property
-    def line(self) -> int:
-        """As `Candidate.line`."""
-        return self.change.line
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """About the first play whose result changes, and can be told from the others."""
@@ -118,16 +116,8 @@ class OtherResult:
 
 
 @dataclass(frozen=True)
-class SameResult:
+class SameResult(OfAChange):
     """Without a line: which one of several calls still gives what it gave, or does not?"""
-
-    exercise: Exercise
-    change: Change
-
-    @property
-    def line(self) -> int:
-        """As `Candidate.line`."""
-        return self.change.line
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """One call of one kind, beside three of the other."""
@@ -170,7 +160,10 @@ class Trace:
 
         Not about one that stands in the play and never changes, or is the same in all plays.
         """
-        runs, key = stage.runs(self.exercise, self.exercise.noted), (self.line, self.spot.variable)
+        runs, key = (
+            stage.runs(self.exercise, self.exercise.noted[1]),
+            (self.line, self.spot.variable),
+        )
         rng = Random(f"{seed} {key}")
         values = [run.notes.get(key, ()) for run in runs]
         if len({*chain(*values)}) < 2:

@@ -64,8 +64,7 @@ def noted(source: str, name: str) -> tuple[list[Spot], str]:
         return spots, "\n".join(lines)
     again = {each for function in ast.walk(found) if _calls_itself(function)
              for each in ast.walk(function)}  # fmt: skip
-    stored = {each.id for each in ast.walk(found) if isinstance(each, ast.Name)
-              and isinstance(each.ctx, ast.Store)}  # fmt: skip
+    stored = stored_in(found)
     notes: dict[int, str] = {}
     for statement in statements_of(found):
         variables = (
@@ -82,11 +81,14 @@ def noted(source: str, name: str) -> tuple[list[Spot], str]:
     return spots, "\n".join(f"{text}{notes.get(i, '')}" for i, text in enumerate(lines, 1))
 
 
-def is_deep(text: str, source: str, name: str) -> bool:
+def stored_in(found: ast.AST) -> set[str]:
+    """The names that a definition sets."""
+    return {each.id for each in ast.walk(found) if isinstance(each, ast.Name)
+            and isinstance(each.ctx, ast.Store)}  # fmt: skip
+
+
+def is_deep(text: str, stored: set[str]) -> bool:
     """Whether a line reads or sets what another line of the definition has set."""
-    found, _ = read_definition(source, name)
-    stored = {each.id for each in ast.walk(found) if isinstance(each, ast.Name)
-              and isinstance(each.ctx, ast.Store)} if found else set()  # fmt: skip
     return bool({*re.findall(r"\w+", text)} & {*stored, "self"})
 
 

@@ -16,6 +16,9 @@ from typing import Any
 from labkit.checks.tables.calls import Call
 
 TEXTS = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+PLAYS: dict[str, list[str]] = {}  # by exercise
+for _name, _, _text in (part.partition("\n") for part in TEXTS.split("=== ")[1:]):
+    PLAYS.setdefault(_name, []).append(_text.strip("\n"))
 CHOICE = re.compile(r"<(\d+)-(\d+)>|<([^<>|\n]+(?:\|[^<>|\n]+)+)>")
 N_VARIANTS = 4  # of each text, with other numbers
 # What runs a play. Notes of values that have no short form are kept as an empty dict.
@@ -76,9 +79,8 @@ def staged(definition: str, plays: Sequence[Play], seed: int) -> str:
 
 def plays_of(name: str, rng: Random) -> list[Play]:
     """The plays of an exercise, in an order and with numbers of the student's own."""
-    parts = (part.strip("\n").split("\n", 1) for part in TEXTS.split("=== ")[1:])
-    own = [text for head, text in parts if head == name]
-    filled = [CHOICE.sub(lambda found: _chosen(found, rng), text) for text in own * N_VARIANTS]
+    own = PLAYS.get(name, []) * N_VARIANTS
+    filled = [CHOICE.sub(lambda found: _chosen(found, rng), text) for text in own]
     rng.shuffle(filled)
     return [Play(*text.rpartition("\n")[::2]) for text in filled]
 

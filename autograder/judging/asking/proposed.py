@@ -14,10 +14,10 @@ from autograder.judging.asking.candidates import (
     SwapOfLines,
     Trace,
 )
-from autograder.judging.asking.edits import Spot, Swap, is_deep, noted, swaps_of
+from autograder.judging.asking.edits import Spot, Swap, is_deep, stored_in, swaps_of
 from autograder.judging.asking.stage import Exercise
 from autograder.judging.child.survey import is_telling
-from labkit.checks.why.changes import Change, changes_of
+from labkit.checks.why.changes import Change, changes_of, read_definition
 
 MOST_WRONG = 3  # changes that are played for wrong options
 MOST_SWAPS = 4  # of one kind, beside one of the other
@@ -45,14 +45,15 @@ class Proposed:
         source, name = exercise.source, exercise.name
         try:
             changes, swaps = changes_of(source, name), swaps_of(source, name)
-            spots, _ = noted(source, name)
+            spots, found = [*exercise.noted[0]], read_definition(source, name)[0]
+            stored = stored_in(found) if found else set()
         except RecursionError:
-            changes, swaps, spots = [], [], []
+            changes, swaps, spots, stored = [], [], [], set()
         edits = [each for each in changes if not each.says_itself]
         played: list[Change | Swap] = [*edits, *swaps]
         for each in (edits, spots, played):
             rng.shuffle(each)
-        edits.sort(key=lambda each: not is_deep(each.text, source, name))
+        edits.sort(key=lambda each: not is_deep(each.text, stored))
         return cls(tuple(edits), tuple(spots), tuple(played[:n_played]))
 
     def told(self, signs: Sequence[str], runs: Sequence[Sequence] = ()) -> "Proposed":

@@ -21,7 +21,7 @@ from typing import TypeVar
 from autograder.intake.read import Unreadable
 from autograder.judging.asking.candidates import BrokenClaim, Candidate
 from autograder.judging.asking.edits import Swap, is_askable
-from autograder.judging.asking.plays import plays_of, plays_of_calls
+from autograder.judging.asking.plays import PLAYS, plays_of, plays_of_calls
 from autograder.judging.asking.proposed import Proposed
 from autograder.judging.asking.sheet import Order, Question, Sheet
 from autograder.judging.asking.stage import Exercise, Stage, shown
@@ -107,7 +107,7 @@ class Search:
         for one in self._marked:
             if (name := one.exercise) in self._order.green:
                 weight = one.cell.points * self._size_of(name) or 1
-                is_last = name in SLOW and not plays_of(name, rng)
+                is_last = name in SLOW and name not in PLAYS
                 weights[name] = (not is_last, rng.random() ** (1 / weight))
         for name in sorted(weights, key=weights.__getitem__, reverse=True):
             begun.append(self._with_keys(name))

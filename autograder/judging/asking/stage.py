@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
-from autograder.judging.asking.edits import noted
+from autograder.judging.asking.edits import Spot, noted
 from autograder.judging.asking.plays import Play, staged
 from autograder.judging.ends import Overran
 from autograder.judging.session import Session
@@ -49,10 +50,10 @@ class Exercise:
         """The definition as it was handed in."""
         return unchanged(self.source, self.name)
 
-    @property
-    def noted(self) -> str:
-        """The definition that notes the values of its variables."""
-        return noted(self.source, self.name)[1]
+    @cached_property
+    def noted(self) -> tuple[list[Spot], str]:
+        """Places where its variables get values, and the definition that notes these."""
+        return noted(self.source, self.name)
 
 
 @dataclass

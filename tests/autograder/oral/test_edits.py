@@ -1,5 +1,6 @@
 """What an oral question may change, and how a value is written on a page."""
 
+import ast
 from random import Random
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 
 from autograder.builder.source import read_labs
-from autograder.judging.asking.edits import Swap, is_askable, is_deep, noted, swaps_of
+from autograder.judging.asking.edits import Swap, is_askable, is_deep, noted, stored_in, swaps_of
 from autograder.judging.asking.options import alike, neighbours
 from autograder.judging.asking.plays import CHOICE, TEXTS, plays_of, plays_of_calls, staged
 from autograder.judging.asking.proposed import Proposed
@@ -73,8 +74,9 @@ def test_what_an_earlier_call_has_left_is_noted_but_not_where_a_method_calls_its
         (6, "before"), (6, "self.n"), (7, "self.n"),
     ]  # fmt: skip
     assert noted(COUNTER, "Counter")[0] == []
-    assert is_deep("self.n -= 1", COUNTER, "Counter") and is_deep("x = before", COUNTER, "Counter")
-    assert not is_deep("return k + 1", COUNTER, "Counter")
+    stored = stored_in(ast.parse(COUNTER))
+    assert is_deep("self.n -= 1", stored) and is_deep("x = before", stored)
+    assert not is_deep("return k + 1", stored)
 
 
 HALVES = """\
