@@ -6,6 +6,8 @@ a norm divides by one number per vector, which is summed up on the way.
 
 One vector: each program sums products of a few matrix rows (`_one`). Up to 16 vectors: tensor cores
 with the vectors padded to 16 (`_several`), at nearly the same time, since the bytes are the same.
+A small matrix has too few rows for programs with 64 of them: up to 8 vectors, programs have 16, and
+share out the columns to their warps (`_shared`).
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from triton.language.extra import cuda as tl_cuda
 
 from labkit.engine.weights import MOST_VECTORS
 
+SMALL, FEW = 2048, 8  # rows or columns of a small matrix; vectors of a product of tensor cores
 LARGE = 50_000  # rows of a matrix that is long enough for tensor cores, even with one vector
 # rows, columns, warps[, stages]: what was fastest on an H200, by the sizes of the matrix
 _ONE = {"normed": (2, 1024, 1), "added": (2, 1024, 4), "gated": (1, 1024, 4)}
 _ONE_SMALL = {"normed": (8, 1024, 4), "added": (4, 2048, 4), "gated": (1, 1024, 1)}
+_SHARED, _SHARED_ADDED = (1024, 4), (2048, 8)  # columns, warps
 _SEVERAL, _SEVERAL_GATED, _SEVERAL_ADDED = (64, 128, 4, 5), (64, 128, 4, 3), (64, 256, 4, 5)
 
 
@@ -113,6 +117,47 @@ def _several(
     tl.store(out_ptr + places, total.to(out_ptr.dtype.element_ty), mask=known)
 
 
+@triton.jit
+def _shared(
+    x_ptr, weight_ptr, residual_ptr, out_ptr, n_vectors, n_out, n_in, eps,
+    HAS_NORM: tl.constexpr, HAS_RESIDUAL: tl.constexpr,
+    N_BLOCK: tl.constexpr, K_BLOCK: tl.constexpr, T_BLOCK: tl.constexpr, PARTS: tl.constexpr,
+):  # fmt: skip
+    """A part of the columns for each warp; each block is asked for one turn ahead."""
+    rows = tl.program_id(0) * N_BLOCK + tl.arange(0, N_BLOCK)
+    inside = (rows < n_out)[None, :, None]
+    own: tl.constexpr = K_BLOCK // PARTS
+    columns = tl.arange(0, PARTS)[:, None] * own + tl.arange(0, own)[None, :]
+    vectors = tl.arange(0, T_BLOCK)[None, None, :]
+    first = weight_ptr + rows.to(tl.int64)[None, :, None] * n_in + columns[:, None, :]
+    there = inside & (columns < n_in)[:, None, :]
+    row = tl.load(first, mask=there, other=0.0, eviction_policy="evict_first")
+    tl_cuda.gdc_launch_dependents()
+    tl_cuda.gdc_wait()
+    totals = tl.zeros((PARTS, N_BLOCK, T_BLOCK), tl.float32)
+    squares = tl.zeros((T_BLOCK,), tl.float32)
+    for k in range(0, n_in, K_BLOCK):
+        valid = (k + columns < n_in)[:, :, None]
+        place = x_ptr + vectors * n_in + (k + columns)[:, :, None]
+        x = tl.load(place, mask=(vectors < n_vectors) & valid, other=0.0)
+        if HAS_NORM:
+            wide = x.to(tl.float32)
+            squares += tl.sum(tl.sum(wide * wide, axis=1), axis=0)
+        now = row
+        there = inside & (k + K_BLOCK + columns < n_in)[:, None, :]
+        row = tl.load(first + k + K_BLOCK, mask=there, other=0.0, eviction_policy="evict_first")
+        totals = tl.dot(now, x, totals)
+    total = tl.sum(totals, axis=0)
+    if HAS_NORM:
+        total *= tl.rsqrt(squares / n_in + eps)[None, :]
+    token = tl.arange(0, T_BLOCK)[None, :]
+    places = token * n_out + rows[:, None]
+    known = (rows < n_out)[:, None] & (token < n_vectors)
+    if HAS_RESIDUAL:
+        total += tl.load(residual_ptr + places, mask=known, other=0.0).to(tl.float32)
+    tl.store(out_ptr + places, total.to(out_ptr.dtype.element_ty), mask=known)
+
+
 def linear(
     x: Tensor,
     weight: Tensor,
@@ -140,6 +185,13 @@ def linear(
         grid = (triton.cdiv(n_out, n_block),)
         _one[grid](*tensors, n_out, n_in, eps, **flags, **blocks, launch_pdl=True)
         return out
+    if n_vectors <= FEW and min(n_out, n_in) <= SMALL and n_out < LARGE and not gated:
+        k_block, n_warps = _SHARED if residual is None else _SHARED_ADDED
+        blocks = {"N_BLOCK": 16, "K_BLOCK": k_block, "T_BLOCK": FEW, "PARTS": n_warps}
+        sizes = (n_vectors, n_out, n_in, eps, normed, residual is not None)
+        grid = (triton.cdiv(n_out, 16),)
+        _shared[grid](*tensors, *sizes, **blocks, num_warps=n_warps, launch_pdl=True)
+        return out
     plan = _SEVERAL if residual is None else _SEVERAL_ADDED
     n_block, k_block, n_warps, n_stages = _SEVERAL_GATED if gated and n_in > 2048 else plan
     blocks = {"N_BLOCK": n_block, "K_BLOCK": k_block, "T_BLOCK": MOST_VECTORS}
@@ -150,5 +202,5 @@ def linear(
 
 
 def _plan_for_one(n_out: int, n_in: int, gated: bool, added: bool) -> tuple[int, int, int]:
-    plans = _ONE_SMALL if min(n_out, n_in) <= 2048 else _ONE
+    plans = _ONE_SMALL if min(n_out, n_in) <= SMALL else _ONE
     return plans["gated" if gated else "added" if added else "normed"]
