@@ -16,9 +16,9 @@ from autograder.builder.source import solved_text
 from autograder.practice import Sample, cell_called
 from autograder.practice.clumsy import BORROWS
 from autograder.record.results import GRADED
-from labkit.checks.borrowed import borrowed
 from labkit.checks.core import checks_of
 from labkit.checks.names import used_names
+from labkit.checks.why.borrowed import borrowed
 from tests.known import mutants_of, variants_of
 from tests.sample_class import sample_class
 from tests.sample_class.demo import RUN, grade_class, is_as_expected
