@@ -6,7 +6,7 @@ Errors are not allowed here: at one, JupyterLab, VS Code and nbclient leave out 
 import copy
 
 import pytest
-from instances import long_unless, notebook_instances, slow_unless
+from instances import lab_instances, long_unless, slow_unless
 from nbformat import from_dict
 from play import FIRST_CELL, play, with_small_experiments
 
@@ -49,7 +49,7 @@ def report_of(cells, name):
     return next(cell.report for cell in cells if cell.name == name)
 
 
-@pytest.mark.parametrize("lab", notebook_instances(1))
+@pytest.mark.parametrize("lab", lab_instances(1))
 def test_run_all_on_the_untouched_notebook_ends_at_the_last_cell(lab, tmp_path):
     notebook = with_small_experiments(lab.topic, build_notebook(lab, "student"))
     cells = run_all(lab, notebook, tmp_path)
