@@ -45,7 +45,8 @@ def needed_modules(*sources: str) -> list[str]:
                     needed.append(place)
                     if place.endswith(f".{alias.name}"):
                         held[alias.asname or alias.name] = place
-    needed += [place for node in nodes if (place := _module_at(node, held))]
+    attributes = (node for node in nodes if isinstance(node, ast.Attribute))
+    needed += [place for node in attributes if (place := _module_at(node, held))]
     return list(dict.fromkeys([*needed, *_in_strings(nodes)]))
 
 
@@ -90,7 +91,7 @@ def _module_at(node: ast.AST, held: dict[str, str]) -> str:
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
         node = node.value
-    module = held.get(node.id, "") if isinstance(node, ast.Name) and attributes else ""
+    module = held.get(node.id, "") if isinstance(node, ast.Name) else ""
     if _top(module) != "labkit":
         return ""
     for name in reversed(attributes):

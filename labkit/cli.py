@@ -56,7 +56,7 @@ def _add(commands, name: str, summary: str, run: Callable) -> argparse.ArgumentP
 
 
 def _figures(args: argparse.Namespace) -> None:
-    from labkit.labs import of_each_lab
+    from labkit.labs.each import of_each_lab
     from labkit.measuring.plots import save
     from labkit.measuring.records import read_records
 

@@ -59,6 +59,16 @@ def test_every_path_of_reading_the_code_exists():
     assert [p for p in places if not any((root / p).exists() for root in roots)] == []
 
 
+def test_the_tree_of_reading_the_code_has_every_folder_of_the_packages():
+    drawn = {*tree_of(section("README.md", "Reading the code").split("```")[1])}
+    folders = {
+        f"{path.parent.relative_to(REPOSITORY)}/"
+        for root in ("labkit", "autograder", "training", "benchmarks")
+        for path in (REPOSITORY / root).glob("*/__init__.py")
+    }
+    assert folders - drawn == {"labkit/labs/", "autograder/labs/"}  # a lab is one LAB there
+
+
 def test_a_sitting_names_files_that_exist_and_has_as_many_lines_as_it_says():
     sittings = re.split(r"^\d\. ", section("CONTRIBUTING.md", "Read the project in three sittings"),
                         flags=re.MULTILINE)[1:]  # fmt: skip

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from labkit.measuring.timing import machine
-from labkit.models.tiny import SHIPPED
+from labkit.models.folder import SHIPPED
 from training import evaluate
 from training.prompts import DATA
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import torch
 from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 
-from labkit.models.tiny import SHIPPED, facts_of
+from labkit.models.folder import SHIPPED
+from labkit.models.tiny import facts_of
 
 SIZES = (
     "num_hidden_layers",

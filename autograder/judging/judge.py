@@ -38,7 +38,6 @@ from autograder.record.results import (
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import MissingName, Student, StudentError
 from labkit.bridge.wire import WireError
-from labkit.checks.borrowed import borrowed
 from labkit.checks.core import (
     RAISES,
     Check,
@@ -50,6 +49,7 @@ from labkit.checks.core import (
 from labkit.checks.names import bound_names
 from labkit.checks.outline import experiments_of
 from labkit.checks.unjudged import judged
+from labkit.checks.why.borrowed import borrowed
 from labkit.models.own_numbers import MAX_ID_CHARS
 
 MAX_PROBLEMS = 4

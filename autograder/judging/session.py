@@ -5,11 +5,11 @@ in a fresh one, so that one cell never costs the exercises of the others. When a
 checks are played in forks of that child.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from autograder.intake.steps import Step
 from autograder.judging.channel import CALLBACK_SHARE
@@ -137,18 +137,9 @@ class Session:
 
         return self.in_fork(play_it)
 
-    def survey(
-        self,
-        topic: str,
-        exercise: str,
-        definitions: Sequence[tuple[str, int, str]],
-        budget_s: float,
-    ) -> tuple[list[str], list[list]]:
-        """What a fork of the child itself says of changed definitions; it may be forged.
-
-        Raises: as `in_changed_fork`.
-        """
-        return self.in_fork(lambda _: self._child.survey(topic, exercise, definitions, budget_s))
+    def survey(self, *asked: Any) -> tuple[list[str], list[list]]:
+        """`Child.survey`, in a fork of the child. Raises: as `in_changed_fork`."""
+        return self.in_fork(lambda _: self._child.survey(*asked))
 
     def start_again(self) -> bool:
         """Run all cells once more in a fresh process; whether that is there."""

@@ -15,7 +15,6 @@ from autograder.builder.blank import BEGIN, END
 from autograder.builder.notebooks import cell_name, plain_notebook
 from autograder.builder.source import Lab, find_lab
 from autograder.record.results import GRADED
-from labkit.checks.core import Finding, checks_of, share_of_points
 
 ALL = ("*",)
 Edit = Callable[[dict], object]
@@ -40,25 +39,6 @@ class Sample:
     file_name: str = ""
     folder: str = ""
     deliver: Callable[[Path, bytes], object] = Path.write_bytes
-
-    def expected_score(self) -> float | None:
-        """The mark it deserves; None if it cannot be graded."""
-        if self.status == "ungradable":
-            return None
-        if self.loses == ALL:
-            return 0.0
-        lab = find_lab(self.lab)
-        checks, earned = checks_of(lab.topic), 0.0
-        for cell in lab.marked:
-            is_lost = {
-                check: bool({cell.name, check.name} & set(self.loses))
-                for check in checks[cell.name]
-            }
-            found = [
-                Finding(each, "failed" if lost else "passed") for each, lost in is_lost.items()
-            ]
-            earned += sum(share_of_points(found, cell.points))
-        return round(earned, 2)
 
     def write(self, folder: Path) -> Path:
         """Write the submission in nbgrader's layout below `folder`; returns its file."""

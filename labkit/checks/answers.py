@@ -9,16 +9,13 @@ from these may follow from the student's own: a mistake in a function costs noth
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from types import ModuleType
 from typing import Any, ClassVar
 
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import Student, StudentError
-from labkit.checks.compare import number_in, refuse_blank, show, slips_named
+from labkit.checks.compare import finite_number_in, refuse_blank, show, slips_named
 from labkit.checks.core import Unfinished, Wrong
-from labkit.measuring.records import Record, read_record
-from labkit.models.facts import data_path
 
 
 @dataclass(frozen=True)
@@ -62,14 +59,6 @@ def field_of(student: Student, case: AnswerCase, key: str) -> float:
     return finite_number_in(fields_of(student, case, (key,))[key], key)
 
 
-def finite_number_in(got: Any, what: str) -> float:
-    """The number in an answer, neither infinite nor NaN."""
-    number = number_in(got, what)
-    if not math.isfinite(number):
-        raise Wrong(what, expected="a finite number", got=show(number))
-    return number
-
-
 def choice_in(got: Any, options: Sequence[str], what: str) -> str:
     """The option that is named; capitals and a number before a unit ("48 GiB") do not matter."""
     if isinstance(got, str):
@@ -78,25 +67,6 @@ def choice_in(got: Any, options: Sequence[str], what: str) -> str:
             if option.lower() in (text, text.lstrip("0123456789. ")):
                 return option
     raise Wrong(what, expected=" or ".join(f'"{option}"' for option in options), got=show(got))
-
-
-def record_named(name: Any, pattern: str) -> Record:
-    """The record of the kit that an answer names, with or without its file's ending.
-
-    Raises: Wrong if none of the pattern is called so.
-    """
-    refuse_blank(name)
-    stem = name.strip().removesuffix(".jsonl") if isinstance(name, str) else ""
-    known = sorted(path.stem for path in data_path("results").glob(pattern))
-    if stem not in known:
-        expected = " or ".join(f'"{each}"' for each in known)
-        raise Wrong("the record", expected=expected, got=show(name))
-    return _read(stem)
-
-
-@cache
-def _read(stem: str) -> Record:
-    return read_record(data_path("results") / f"{stem}.jsonl")
 
 
 def shape_of(functions: Any, model: str) -> Any:

@@ -30,6 +30,14 @@ def number_in(got: Any, what: str) -> float | int:
     return got
 
 
+def finite_number_in(got: Any, what: str) -> float:
+    """The number in an answer, neither infinite nor NaN."""
+    number = number_in(got, what)
+    if not math.isfinite(number):
+        raise Wrong(what, expected="a finite number", got=show(number))
+    return number
+
+
 def truth_in(got: Any, what: str) -> bool:
     """The truth value in an answer. Raises Wrong if there is none."""
     if is_array(got) and math.prod(got.shape) == 1:

@@ -8,8 +8,7 @@ from typing import Any
 from labkit.bridge.requests import hold_attribute, in_turn, method_of
 from labkit.bridge.student import Proxy, StudentError
 from labkit.bridge.wire import is_array
-from labkit.checks.answers import finite_number_in
-from labkit.checks.compare import refuse_blank, show, why_none
+from labkit.checks.compare import finite_number_in, refuse_blank, show, why_none
 from labkit.checks.core import Wrong
 
 MOST_NUMBERS = 10_000

@@ -11,7 +11,6 @@ from labkit.bridge.executor import describe_error
 from labkit.bridge.local import local_student
 from labkit.bridge.student import Student
 from labkit.checks import card, handin, outline
-from labkit.checks.borrowed import borrowed, borrowed_name
 from labkit.checks.core import (
     Check,
     Finding,
@@ -27,6 +26,7 @@ from labkit.checks.kernel import LIMIT_S, TookTooLong, time_limit, watch
 from labkit.checks.printed.report import button, write_report
 from labkit.checks.unjudged import ENDLESS, judged
 from labkit.checks.why.asked import Asked, Shown, passes, play_here, questions_of, runs_here
+from labkit.checks.why.borrowed import borrowed, borrowed_name
 from labkit.checks.why.changes import changes_of, definition_in, unchanged
 from labkit.checks.why.mistakes import folded
 

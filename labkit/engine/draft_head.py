@@ -39,7 +39,7 @@ def load_head(target: LoadedModel, n_positions: int = 1024) -> Decoder:
     """
     from safetensors.torch import load_file
 
-    from labkit.zoo.folder import shipped_folder
+    from labkit.models.folder import shipped_folder
 
     folder = shipped_folder(HEAD)
     card = json.loads((folder / "config.json").read_text(encoding="utf-8"))

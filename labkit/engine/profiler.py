@@ -11,11 +11,9 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from labkit.engine.decoder import Decoder
 from labkit.engine.samplers import Speculation
-from labkit.engine.sampling import Warp
 
 PARTS = ("draft", "verify", "accept", "cache")
 
@@ -93,18 +91,11 @@ class Stopwatch:
 class TimedSpeculation(Speculation):
     """Speculation that adds the parts of each block to a profile."""
 
-    def __init__(
-        self,
-        profile: PartTimes,
-        target: Decoder,
-        draft: Decoder,
-        gamma: int,
-        warp: Warp,
-        script: Tensor | None = None,
-    ) -> None:
+    def __init__(self, profile: PartTimes, target: Decoder, *others: Any) -> None:
+        """others: as `Speculation` takes them."""
         device = target.weights.device
         self._watches = {n_lacked: Stopwatch(profile, device) for n_lacked in (1, 2)}
-        super().__init__(target, draft, gamma, warp, script)  # steps are captured here
+        super().__init__(target, *others)  # steps are captured here
 
     def _ended(self, part: str, n_lacked: int) -> None:
         self._watches[n_lacked].mark(part)

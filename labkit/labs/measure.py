@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labkit.labs import of_each_lab
+from labkit.labs.each import of_each_lab
 
 if TYPE_CHECKING:
     from labkit.measuring.bench import Bench
@@ -57,7 +57,8 @@ def main(args: argparse.Namespace) -> int:
     from labkit.measuring.machine.detected import seed_everything
     from labkit.measuring.profiles import profile, short
     from labkit.measuring.provenance import Provenance
-    from labkit.measuring.records import N_SAMPLES, Recorder, RecordError
+    from labkit.measuring.recorder import Recorder
+    from labkit.measuring.records import N_SAMPLES, RecordError
 
     found = experiments()
     names = list(found) if args.experiments == ["all"] else args.experiments

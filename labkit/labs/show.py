@@ -16,7 +16,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from labkit.labs import of_each_lab
+from labkit.labs.each import of_each_lab
+from labkit.labs.screen import for_screen
 from labkit.measuring.plots import CourseFigure, Drawing, png_bytes, strip_html
 from labkit.measuring.records import Record, recorded_results
 
@@ -155,9 +156,9 @@ def _large_player(demo: Callable[[], Any]) -> str:
     moments = made.moments()
     if not moments:
         raise NotImplementedError
-    return strip_html([moment.for_screen(FILLED) for moment in moments], sharpness=2)
+    return strip_html([for_screen(moment, FILLED) for moment in moments], sharpness=2)
 
 
 def _large(draw: Drawing) -> str:
-    figure = draw().for_screen(FILLED)
+    figure = for_screen(draw(), FILLED)
     return figure.html(png_bytes(figure))

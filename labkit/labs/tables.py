@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from labkit.labs import of_each_lab
+from labkit.labs.each import of_each_lab
 from labkit.measuring.records import read_records
 from labkit.measuring.tables import Sentence
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.measuring.machine.hardware import roofline_rows
 from labkit.measuring.profiles import MachineProfile
-from labkit.measuring.records import Recorder, Row, least_samples
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import Row, least_samples
 
 if TYPE_CHECKING:
     from labkit.measuring.calibration import Calibrator

@@ -4,7 +4,6 @@ What a line holds is checked when it becomes a dataclass: every field there, eac
 """
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -40,7 +39,7 @@ def objects_in(path: Path) -> list[tuple[int, dict]]:
         raise RecordError(f"{path} is a folder: name a file in it")
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     whole, torn = lines[:-1], lines[-1]
-    if torn.strip() and _parses(torn):
+    if torn.strip() and parses(torn):
         whole.append(torn)  # only the end of the line is missing
     numbered = [(i, line) for i, line in enumerate(whole, start=1) if line.strip()]
     if not numbered and torn.strip():
@@ -51,26 +50,6 @@ def objects_in(path: Path) -> list[tuple[int, dict]]:
     if not numbered:
         raise RecordError(f"{path} is empty: a record begins with a line of provenance")
     return [(i, _object(line, f"{path}, line {i}")) for i, line in numbered]
-
-
-def append(path: Path, value: dict) -> None:
-    """Write a line; it is on the disk when this returns."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(value) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def mend_end(path: Path) -> None:
-    """Drop a torn last line, so that the next row begins on a line of its own."""
-    content = path.read_bytes()
-    whole, _, rest = content.rpartition(b"\n")
-    if not rest:
-        return
-    if _parses(rest.decode("utf-8", "replace")):
-        path.write_bytes(content + b"\n")
-    else:
-        os.truncate(path, len(whole) + 1)
 
 
 def build(kind: type, found: Any, where: str) -> Any:
@@ -122,7 +101,8 @@ def _object(line: str, where: str) -> dict:
     return found
 
 
-def _parses(line: str) -> bool:
+def parses(line: str) -> bool:
+    """Whether a line holds a whole object."""
     try:
         return isinstance(json.loads(line), dict)
     except json.JSONDecodeError:

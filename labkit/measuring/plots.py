@@ -17,7 +17,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatterMathtext
 from PIL import Image
 
 GROUND, INK = "#e4e7eb", "#222222"
@@ -62,7 +61,6 @@ COLORS = {
 GB = 10**9
 PIXELS = 100  # of a notebook's page, for an inch of a figure
 SHARPNESS = 2  # pixels of a picture for each of the page
-SCREEN, LEAST_ON_SCREEN = (8.5, 4.35), 1 / 36  # inches; letters, of a screen's height
 N_COLORS = 128
 # On a dark page, a picture is shown negative, with its hues. Pages of JupyterLab and nbconvert, of
 # VS Code and of Colab say in these ways that they are dark; elsewhere a picture stays as it is.
@@ -108,43 +106,6 @@ class CourseFigure(Figure):
         caption = f"<figcaption>{escape(words)}</figcaption>" if words else ""
         return f'<figure style="margin:.4em 0;max-width:{width}px">{picture}{caption}</figure>'
 
-    def for_screen(self, filled: float) -> "CourseFigure":
-        """The same figure in the shape of a screen, so that its letters can be read from far.
-
-        filled: how much of the screen's height it fills. Margins of axes in a grid keep their
-        inches; axes that were placed one by one stay.
-        """
-        width, height = self.get_size_inches()
-        wide, high = SCREEN[0], min(SCREEN[1], height * SCREEN[0] / width)
-        grids = {axes.get_gridspec() for axes in self.axes} - {None}
-        if grids:
-            self.set_size_inches(wide, high)
-        for grid in () if self.get_layout_engine() else grids:
-            margins = grid.get_subplot_params(self)
-            grid.update(
-                left=margins.left * width / wide,
-                right=1 - (1 - margins.right) * width / wide,
-                bottom=margins.bottom * height / high,
-                top=1 - (1 - margins.top) * height / high,
-            )
-            self.subplots_adjust()  # moves the axes to their new places
-        least = 72 * SCREEN[1] * LEAST_ON_SCREEN / filled
-        self._enlarge(least * float(max(self.get_size_inches() / SCREEN)))
-        return self
-
-    def _enlarge(self, least: float) -> None:
-        """Give all words at least so many points, those of ticks that are not yet made too."""
-        for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
-            letters = [each.get_fontsize() for each in axis.get_ticklabels(which="both")]
-            axis.set_tick_params(which="both", labelsize=max(least, *letters, 0))
-            if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
-                axis.set_major_formatter(_InFull())
-                axis.set_minor_formatter(_InFull())
-        for words in self.findobj(Text):
-            words.set_fontsize(max(least, words.get_fontsize()))
-        for renew in self.when_enlarged:
-            renew(least)
-
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
         png = png_bytes(self)
         data = {
@@ -153,13 +114,6 @@ class CourseFigure(Figure):
             "text/plain": f"{self.alt}. {self.caption}".strip(),
         }
         return data, {"image/png": {"width": round(PIXELS * self.get_size_inches()[0])}}
-
-
-class _InFull(LogFormatterMathtext):
-    """Numbers without an exponent, whose letters would be smaller."""
-
-    def __call__(self, x: float, pos: Any = None) -> str:
-        return f"{x:,.9g}" if super().__call__(x, pos) else ""
 
 
 Drawing = Callable[[], CourseFigure]

@@ -7,23 +7,20 @@ is on the disk before the next one is measured: an interrupted sweep goes on whe
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from labkit.lazy import offer
 from labkit.measuring.lines import NothingMeasured as NothingMeasured
-from labkit.measuring.lines import RecordError, append, build, mend_end, objects_in
-from labkit.measuring.machine import full_gpu
-from labkit.measuring.provenance import SAME, Provenance
+from labkit.measuring.lines import RecordError, build, objects_in
+from labkit.measuring.provenance import Provenance
 from labkit.models.facts import data_path
 
+# Notebooks of release 0.1 import it from here.
+_, __getattr__, _ = offer(__name__, {"labkit.measuring.recorder": "Recorder"})
 FORMAT_VERSION = 1
 OUT_OF_MEMORY = "out of memory"
 LONG_RUN_S, N_SAMPLES, N_LONG = 5.0, 10, 5  # runs of a point: ten, and five of long ones
-LEFT_OUT = ("events_s", "peak_bytes", "note", "setting", "counts", "calibration_s")  # if empty
-_AGAIN = (
-    "Run the measuring cell again, and it measures only these. Or measure small models: write "
-    '`kit.profile("cpu")` for `kit.profile()`, and another file name.'
-)
 IsDone = Callable[[tuple], bool]  # whether the row with this key has been measured
 
 
@@ -141,62 +138,6 @@ class Record:
         return [
             row for row in self.rows if row.experiment == experiment and model in (None, row.model)
         ]
-
-
-class Recorder:
-    """Appends rows to a file and knows which points it has.
-
-    A point that ran out of memory is not done: another program may have held the memory.
-
-    Raises: RecordError if the file is no record, or was made on another device, with another
-    version, dtype or profile: such numbers do not belong into one table.
-    """
-
-    def __init__(self, path: str | Path, provenance: Provenance) -> None:
-        self.path = Path(path)
-        if not self.path.exists() or (self.path.is_file() and not self.path.stat().st_size):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            append(self.path, {"format": FORMAT_VERSION, "provenance": asdict(provenance)})
-        record = read_record(self.path)
-        differing = [
-            name for name in SAME if getattr(record.provenance, name) != getattr(provenance, name)
-        ]
-        if differing:
-            name = differing[0]
-            raise RecordError(
-                f"{self.path} was measured with {name} {getattr(record.provenance, name)!r}, this "
-                f"run has {getattr(provenance, name)!r}: give another file for these numbers"
-            )
-        mend_end(self.path)
-        self.seed = record.provenance.seed
-        self._done = {row.key for row in record.rows if row.outcome != OUT_OF_MEMORY}
-
-    def save(self, row: Row) -> None:
-        """Write a row; it is on the disk when this returns."""
-        values = {each.name: getattr(row, each.name) for each in fields(Row)}
-        values["counts"] = dict(row.counts)
-        said = {name: value for name, value in values.items() if value or name not in LEFT_OUT}
-        append(self.path, said)
-        if row.outcome != OUT_OF_MEMORY:
-            self._done.add(row.key)
-
-    def is_done(self, key: tuple) -> bool:
-        """Whether a point is in the file already, by its `Row.key`."""
-        return key in self._done
-
-    def record(self) -> Record:
-        """All that the file holds now."""
-        return read_record(self.path)
-
-    def __str__(self) -> str:
-        """The number of rows; if some ran out of memory, what to do."""
-        rows = self.record().rows
-        n_lost = sum(row.outcome == OUT_OF_MEMORY for row in rows)
-        line = f"{self.path.name}: {len(rows)} rows"
-        if not n_lost:
-            return line
-        why = f"{n_lost} of them have no time, because the memory had no room. {full_gpu()}".strip()
-        return f"{line}; {why} {_AGAIN}"
 
 
 def read_record(path: str | Path) -> Record:

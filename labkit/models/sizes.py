@@ -1,6 +1,11 @@
 """Bytes of weights and of one cached token, for models whose layers all cache every token."""
 
-from labkit.models.shapes import ModelShape
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labkit.models.shapes import ModelShape
 
 
 def weight_bytes(n_params: int, bytes_per_param: int = 2) -> int:

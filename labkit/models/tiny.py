@@ -56,7 +56,6 @@ KIT_MODELS: Mapping[str, dict] = MappingProxyType(
         "tiny-mha": _ONE_KV_HEAD_EACH,  # the target as it would have been built before GQA
     }
 )
-SHIPPED = ("tiny-target", "tiny-draft")  # those that were trained; their weights are in data/
 
 
 def has_facts(name: str) -> bool:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.measuring.profiles import PAIRS, PROFILES, ROLES, MachineProfile, profile
+from labkit.models.errors import DamagedModel, ModelError, TooLarge, UnavailableModel
+from labkit.models.folder import SHIPPED
 from labkit.models.shapes import ModelShape
-from labkit.models.tiny import SHIPPED, facts_of
+from labkit.models.tiny import facts_of
 from labkit.zoo import choose
-from labkit.zoo.errors import DamagedModel, ModelError, TooLarge, UnavailableModel
 from labkit.zoo.table import describe
 from labkit.zoo.vocabulary import check_same_family, check_same_vocabulary
 
@@ -132,7 +133,8 @@ def load(
         model = build(origin.name, setting.device, setting.torch_dtype, attention, seed)
         tokenizer = choose.kit_tokenizer(origin.name)
     else:
-        from labkit.zoo.folder import check_facts, load_folder
+        from labkit.models.folder import load_folder
+        from labkit.zoo.shape import check_facts
 
         folder = origin.folder
         model, tokenizer = load_folder(folder, setting.device, setting.torch_dtype, attention)
@@ -151,7 +153,8 @@ def load(
 def load_for_timing(role: str, profile: MachineProfile) -> LoadedModel:
     """The model of a role, with random weights unless they ship with the kit: no download.
 
-    Raises: ValueError for an unknown role.
+    role: one of `ROLES`, or the name of a model.
+    Raises: ValueError for an unknown name.
     """
     name = choose.resolve(role, profile)
     return load(name, "auto" if name in SHIPPED else "random", profile=profile)

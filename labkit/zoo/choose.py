@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.measuring import profiles
-from labkit.measuring.machine.detected import available_memory_bytes, has_bfloat16
+from labkit.measuring.machine.detected import has_bfloat16
+from labkit.measuring.machine.memory import available_memory_bytes
 from labkit.measuring.profiles import ROLES, MachineProfile
 from labkit.measuring.roofline import BYTES
+from labkit.models.errors import DamagedModel, TooLarge
 from labkit.models.facts import models
-from labkit.models.tiny import KIT_MODELS, SHIPPED, facts_of, has_facts
-from labkit.zoo.errors import DamagedModel, TooLarge
-from labkit.zoo.folder import load_tokenizer, shipped_folder
+from labkit.models.folder import SHIPPED, load_tokenizer, shipped_folder
+from labkit.models.tiny import KIT_MODELS, facts_of, has_facts
 
 if TYPE_CHECKING:
     import torch

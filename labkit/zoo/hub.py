@@ -7,8 +7,8 @@ happened. A token is left to huggingface_hub, which reads it from its own places
 import errno
 from pathlib import Path
 
-from labkit.zoo.errors import DamagedModel, UnavailableModel
-from labkit.zoo.folder import missing_files
+from labkit.models.errors import DamagedModel, UnavailableModel
+from labkit.models.folder import missing_files
 
 _WANTED = ["*.json", "*.safetensors", "*.txt", "*.model"]
 _UNWANTED = ["*/*"]  # folders hold the same weights in other formats

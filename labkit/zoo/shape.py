@@ -6,8 +6,10 @@ model of the right shape is as good as the real one, and needs no download.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labkit.models.errors import DamagedModel
 from labkit.models.tiny import facts_of, has_facts
 
 if TYPE_CHECKING:
@@ -102,6 +104,18 @@ def _seed(place: torch.device, seed: int) -> None:
             torch.cuda.manual_seed(seed)
     else:
         torch.default_generator.manual_seed(seed)
+
+
+def check_facts(name: str, model: PreTrainedModel, folder: Path) -> None:
+    """Refuse a model whose sizes are not what the fact table says: sums in the labs rest on them.
+
+    Raises: DamagedModel with the differences.
+    """
+    if wrong := differences(name, model):
+        raise DamagedModel(
+            f"the model in {folder} is not {name} as the facts have it: {'; '.join(wrong)}. "
+            "Either the folder holds another model, or the facts are wrong: tell the course staff."
+        )
 
 
 def differences(name: str, model: PreTrainedModel) -> list[str]:

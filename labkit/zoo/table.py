@@ -1,10 +1,10 @@
 """The models that the kit knows, as a table to print."""
 
 from labkit.measuring.tables import Table
+from labkit.models.errors import DamagedModel, TooLarge
 from labkit.models.facts import models
 from labkit.models.tiny import KIT_MODELS
 from labkit.zoo import choose
-from labkit.zoo.errors import DamagedModel, TooLarge
 
 HEADINGS = ("model", "parameters", "vocab", "layers", "heads", "KV heads", "gated", "here")
 FACTS = (

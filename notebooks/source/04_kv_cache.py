@@ -270,10 +270,10 @@ print(f"{same.sum()} of {same.numel()} tokens are those of the uncached run")
 # error. You only see the text.
 
 # %% experiment="speech"
-loaded = kit.zoo.load("tiny-target", profile="cpu")
-speaker = lab.QwenParts(loaded.model)
+trained, tokenizer = kit.load_shipped("tiny-target")
+speaker = lab.QwenParts(trained)
 beginning = "Once upon a time,"
-first = loaded.tokenizer(beginning, return_tensors="pt").input_ids
+first = tokenizer(beginning, return_tensors="pt").input_ids
 room = first.shape[1] + 24
 
 
@@ -281,7 +281,7 @@ def said(store):
     tokens = generate(
         lambda fed: forward_cached(speaker, fed, store, rotate), first, 24
     )
-    return loaded.tokenizer.decode(tokens[0, first.shape[1] :])
+    return tokenizer.decode(tokens[0, first.shape[1] :])
 
 
 rows = [

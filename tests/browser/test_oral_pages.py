@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
     return write_pages(tmp_path_factory.mktemp("oral"), LAB, SHEETS).parent
 
 
-@pytest.mark.parametrize(("width", "theme"), crossed(WIDTHS, ("light", "dark")))
+@pytest.mark.parametrize(("width", "theme"), crossed(WIDTHS, ("light", "dark"), n_shown=1))
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_for_everybody_at_each_width(browser, shoot, folder, name, width, theme):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)

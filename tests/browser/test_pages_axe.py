@@ -69,7 +69,7 @@ def _said(check):
     return next((each.says for each in mistakes_of(LAB.topic) if each.check == check.name), "")
 
 
-@pytest.mark.parametrize(("width", "theme"), crossed(WIDTHS, THEMES))
+@pytest.mark.parametrize(("width", "theme"), crossed(WIDTHS, THEMES, n_shown=1))
 def test_pages_break_no_rule_and_fit_the_window(browser, pages, width, theme):
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=theme, bypass_csp=True

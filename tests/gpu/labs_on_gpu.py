@@ -27,7 +27,8 @@ from labkit.measuring.bench import Bench
 from labkit.measuring.device import free_device_memory, synchronize
 from labkit.measuring.profiles import MachineProfile, detect
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import OUT_OF_MEMORY, Recorder
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import OUT_OF_MEMORY
 from labkit.throughput import time_runs
 
 SMALL = "meta-llama/Llama-3.2-1B"

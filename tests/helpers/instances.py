@@ -13,6 +13,8 @@ import pytest
 from autograder.builder.source import Lab, read_labs
 from autograder.labs import part_of
 
+QUICK = ("04_kv_cache", "08_papers")  # between them they have every kind of cell
+
 
 def slow_unless(is_shown: bool) -> tuple:
     """Marks of an instance, for `pytest.param`."""
@@ -29,16 +31,35 @@ def some_of(values: Iterable, *shown: object) -> list:
     return [pytest.param(value, marks=slow_unless(value in shown)) for value in values]
 
 
+def each_nth(values: Iterable, n: int) -> list:
+    """Parameters of a claim about these values, slow but for the first and each n-th after it."""
+    return [pytest.param(each, marks=slow_unless(i % n == 0)) for i, each in enumerate(values)]
+
+
 def lab_instances(n_shown: int | None = None) -> list:
     """Parameters of a claim about every lab: the labs, slow but for the first that are shown."""
     shown = shown_labs()[:n_shown]
     return [pytest.param(lab, id=lab.name, marks=slow_unless(lab in shown)) for lab in read_labs()]
 
 
-def crossed(ones: Iterable, others: Iterable) -> list:
-    """Parameters of a claim about all pairs: shown are the two first, and the two last."""
+def notebook_instances() -> list:
+    """Parameters of a claim about every solved notebook, slow but for two quick ones."""
+    shown = [lab for lab in read_labs() if lab.name in QUICK] or shown_labs()[:1]
+    return [pytest.param(lab, id=lab.name, marks=slow_unless(lab in shown)) for lab in read_labs()]
+
+
+def each_lab_but_the_first() -> list:
+    """Parameters of a claim about hidden cases: those of the first lab hold whole configs."""
+    return [
+        pytest.param(lab, id=lab.name, marks=slow_unless(lab != read_labs()[0]))
+        for lab in read_labs()
+    ]
+
+
+def crossed(ones: Iterable, others: Iterable, n_shown: int = 2) -> list:
+    """Parameters of a claim about all pairs: shown are the two last, and then the two first."""
     ones, others = [*ones], [*others]
-    shown = {(0, 0), (len(ones) - 1, len(others) - 1)}
+    shown = [(len(ones) - 1, len(others) - 1), (0, 0)][:n_shown]
     return [
         pytest.param(one, other, id=f"{one}-{other}", marks=slow_unless((i, j) in shown))
         for (i, one), (j, other) in product(enumerate(ones), enumerate(others))

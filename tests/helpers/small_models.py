@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import BPE
 from transformers import PreTrainedTokenizerFast
 
-from labkit.models.tiny import SHIPPED
+from labkit.models.folder import SHIPPED
 from labkit.zoo import shape
 
 N_TOKENS = 4096

@@ -7,6 +7,7 @@ from matplotlib.text import Text
 
 from labkit import cli
 from labkit.labs import show
+from labkit.labs.screen import for_screen
 from labkit.measuring.records import recorded_results
 
 
@@ -41,7 +42,7 @@ def test_a_page_holds_all_that_it_shows(name, n_pictures, tmp_path, monkeypatch,
 
 @pytest.mark.parametrize("name", ["cache-h100-log", "throughput-h200-output_sweep"])
 def test_letters_have_a_36th_of_the_screen(name):
-    figure = show.figures(recorded_results())[name]().for_screen(show.FILLED)
+    figure = for_screen(show.figures(recorded_results())[name](), show.FILLED)
     words = [each for each in figure.findobj(Text) if each.get_text().strip()]
     least = min(each.get_fontsize() for each in words) / 72 / figure.get_size_inches()[1]
     assert least * show.FILLED >= 0.999 / 36

@@ -8,7 +8,7 @@ Experiments are small, unless --large asks for those of the notebook.
 import re
 
 import pytest
-from instances import lab_instances
+from instances import notebook_instances
 from play import FIRST_CELL, faults, n_images, play, venv_with_wheels, with_small_experiments
 
 from autograder.places import REPOSITORY
@@ -18,7 +18,7 @@ NO_REPOSITORY = "import importlib.util\n\nassert not importlib.util.find_spec('a
 POINTS = re.compile(r"([\d.]+) of ([\d.]+) points on the visible tests")
 
 
-@pytest.mark.parametrize("lab", lab_instances())
+@pytest.mark.parametrize("lab", notebook_instances())
 def test_every_cell_runs_and_every_check_passes(lab, tmp_path, request):
     notebook = solved_notebook(lab)
     if not request.config.getoption("--large"):

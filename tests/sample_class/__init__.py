@@ -6,8 +6,9 @@
 from collections.abc import Collection
 from importlib import import_module
 
-from autograder.builder.source import read_labs
-from autograder.practice import Sample
+from autograder.builder.source import find_lab, read_labs
+from autograder.practice import ALL, Sample
+from labkit.checks.core import Finding, checks_of, share_of_points
 from tests.known import HERE as KNOWN
 
 KINDS = (
@@ -30,3 +31,20 @@ def sample_class() -> list[Sample]:
     modules = map(import_module, (*KINDS, *(f"tests.known.{topic}.samples" for topic in own)))
     samples = [one for module in modules for one in module.SAMPLES if one.lab in labs]
     return sorted(samples, key=lambda sample: (sample.lab, sample.student))
+
+
+def expected_score(sample: Sample) -> float | None:
+    """The mark that a submission deserves; None if it cannot be graded."""
+    if sample.status == "ungradable":
+        return None
+    if sample.loses == ALL:
+        return 0.0
+    lab = find_lab(sample.lab)
+    checks, earned = checks_of(lab.topic), 0.0
+    for cell in lab.marked:
+        is_lost = {
+            check: bool({cell.name, check.name} & set(sample.loses)) for check in checks[cell.name]
+        }
+        found = [Finding(each, "failed" if lost else "passed") for each, lost in is_lost.items()]
+        earned += sum(share_of_points(found, cell.points))
+    return round(earned, 2)

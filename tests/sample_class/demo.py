@@ -16,7 +16,7 @@ from autograder.judging.jobs import Limits
 from autograder.practice import Sample
 from autograder.record.log import read_results
 from autograder.record.results import Result
-from tests.sample_class import sample_class
+from tests.sample_class import expected_score, sample_class
 
 OUT = Path("build/demo")
 RUN = GradingSettings(
@@ -62,7 +62,7 @@ def is_as_expected(sample: Sample, result: Result | None) -> bool:
     """
     if result is None or result.status != sample.status:
         return False
-    expected = sample.expected_score()
+    expected = expected_score(sample)
     if result.score is None or expected is None:
         return result.score == expected
     return abs(result.score - expected) < 0.011
@@ -76,7 +76,7 @@ def print_table(samples: list[Sample], results: dict[tuple[str, str], Result]) -
         right = is_as_expected(sample, result)
         n_wrong += not right
         got = "missing" if result is None else f"{_mark(result.score)} {result.status}"
-        wanted = f"{_mark(sample.expected_score())} {sample.status}"
+        wanted = f"{_mark(expected_score(sample))} {sample.status}"
         sign = " " if right else "!"
         print(f"{sign} {sample.lab:12} {sample.student:6} {got:18} {wanted:18} {sample.about}")
     return n_wrong

@@ -11,6 +11,7 @@ from typing import Any
 from autograder.builder.slides.text import ROOM, lead, table_height
 from autograder.builder.source import Lab, SourceCell
 from autograder.imports import needed_modules
+from labkit.labs.screen import for_screen
 from labkit.measuring.plots import CourseFigure, png_bytes
 from labkit.measuring.records import recorded_results
 from labkit.measuring.tables import Table, Tables
@@ -108,7 +109,7 @@ def _shown(value: Any) -> list[Shown]:
 
 
 def _figure(figure: CourseFigure) -> str:
-    figure.for_screen(FILLED)
+    for_screen(figure, FILLED)
     figure.caption = lead(figure.caption, CAPTION_WORDS)
     return figure.html(png_bytes(figure))
 

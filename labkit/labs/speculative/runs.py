@@ -29,11 +29,11 @@ from labkit.labs.speculative.sampled import (
 )
 from labkit.labs.speculative.scripted import N_POSITIONS, scripted
 from labkit.measuring.device import free_device_memory, rows_in_room
-from labkit.measuring.machine.detected import available_memory_bytes
+from labkit.measuring.machine.memory import available_memory_bytes
 from labkit.measuring.profiles import PAIRS, MachineProfile
 from labkit.measuring.records import IsDone, Row, measured, recorded_results
 from labkit.measuring.timing import time_in_turns
-from labkit.models.tiny import KIT_MODELS, SHIPPED
+from labkit.models.tiny import KIT_MODELS
 
 FED = (1, 2, 3, 4, 6, 8, 11)  # tokens of one step: the draft's, and gamma + 1 to verify
 
@@ -138,7 +138,7 @@ def _copied(row: Row, n_samples: int) -> Iterator[Row]:
 def _timed_steps(profile: MachineProfile, rows: list[Row], n_samples: int) -> Iterator[Row]:
     """The rows of one model, by the engine where it has the architecture, and those given."""
     name = rows[0].model
-    loaded = zoo.load(name, "auto" if name in SHIPPED else "random", profile=profile)
+    loaded = zoo.load_for_timing(name, profile)
     eager = TransformersModel(loaded.model)
     eager.feed([1] * N_CACHED)
     runs = {row.key: partial(eager.feed, [1] * row.n_input) for row in rows}

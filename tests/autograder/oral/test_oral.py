@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from classroom import blank, hand_in, solved
+from instances import some_of
 from typer.testing import CliRunner
 
 from autograder.builder.source import find_lab
@@ -104,6 +105,10 @@ HOSTILE = {
     "gigantic": HALF.replace("    left_bytes", "    vram_bytes += 0\n" * 3000 + "    left_bytes"),
     "nested deep": HALF.replace("vram_bytes - o", "vram_bytes" + " + 0" * 2000 + " - o"),
 }  # fmt: skip
+
+# The others take seconds each. The rewritten code runs there again and again, or up to a limit.
+QUICK = ("random when changed", "ends its process when changed", "reads its source",
+         "counts on the disk", "gigantic")  # fmt: skip
 
 
 @contextmanager
@@ -290,7 +295,7 @@ def test_of_four_swaps_one_differs(slot):
     assert not is_true(replace(asked, right=(asked.right + 1) % 4), SWAPPED)
 
 
-@pytest.mark.parametrize("how", HOSTILE)
+@pytest.mark.parametrize("how", some_of(HOSTILE, *QUICK))
 def test_hostile_code_gets_no_wrong_key(slot, how):
     source = HOSTILE[how]
     for seed in ("ann", "bob"):

@@ -16,11 +16,11 @@ from autograder.builder.source import solved_text
 from autograder.practice import Sample, cell_called
 from autograder.practice.clumsy import BORROWS
 from autograder.record.results import GRADED
-from labkit.checks.borrowed import borrowed
 from labkit.checks.core import checks_of
 from labkit.checks.names import used_names
+from labkit.checks.why.borrowed import borrowed
 from tests.known import mutants_of, variants_of
-from tests.sample_class import sample_class
+from tests.sample_class import expected_score, sample_class
 from tests.sample_class.demo import RUN, grade_class, is_as_expected
 
 N_SAMPLES = 5  # of a lab's sample class
@@ -120,7 +120,7 @@ def test_every_sample_gets_the_mark_and_status_it_deserves(graded):
     wrong = {
         f"{sample.student} ({sample.about})": (
             result and (result.score, result.status, result.problem),
-            (sample.expected_score(), sample.status),
+            (expected_score(sample), sample.status),
         )
         for sample in graded.samples
         if not is_as_expected(sample, result := graded.result(sample))

@@ -148,10 +148,16 @@ def called_parts():
         for caller in lab.exercises:
             names = used_names(solved_text(caller)) - {caller.name}
             for part in sorted(names & {mutant.exercise for mutant in mutants_of(lab)}):
-                yield pytest.param(lab, caller.name, part, id=f"{lab.name}-{caller.name}-{part}")
+                yield lab, caller.name, part
 
 
-@pytest.mark.parametrize(("lab", "caller", "part"), list(called_parts()))
+CALLED = [
+    pytest.param(lab, *names, id="-".join((lab.name, *names)), marks=slow_unless(i % 3 == 0))
+    for i, (lab, *names) in enumerate(called_parts())
+]
+
+
+@pytest.mark.parametrize(("lab", "caller", "part"), CALLED)
 def test_a_mistake_costs_nothing_where_it_is_called(lab, caller, part, request):
     mutants = [mutant for mutant in mutants_of(lab) if mutant.exercise == part]
     found = {

@@ -8,6 +8,7 @@ wrappers here do just that, to wrong answers that fail such a check alone, and a
 """
 
 import pytest
+from instances import each_nth
 
 from autograder.builder.source import read_labs
 from autograder.proof.matrix import findings_for
@@ -88,7 +89,7 @@ def alone(check, lab):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("check", WORDS)
+@pytest.mark.parametrize("check", each_nth(WORDS, 3))
 def test_one_honest_line_earns_what_a_forged_word_could(check):
     lab = next(lab for lab in read_labs() if alone(check, lab))
     for wrong in alone(check, lab)[:N_MOST]:

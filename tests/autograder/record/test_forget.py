@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 from desk_store import open_store
+from instances import some_of
 from recorded import LAB, record, result_of
 from typer.testing import CliRunner
 
@@ -76,7 +77,10 @@ def test_second_marks_of_the_version_before_are_no_error_and_go_with_their_stude
         assert book.execute("select student from desk_second").fetchall() == [("bohr",)]
 
 
-@pytest.mark.parametrize("name", ["course", "gradebook", "feedback", "results", "submitted", ".."])
+NAMES = ("course", "gradebook", "feedback", "results", "submitted", "..")
+
+
+@pytest.mark.parametrize("name", some_of(NAMES, "feedback", ".."))
 def test_a_student_with_the_name_of_a_file_of_ours_takes_nothing_else(out, name):
     if name != "..":
         record(out, [result_of(name)])

@@ -5,7 +5,7 @@ from typing import Any
 
 from autograder.labs.throughput.cases import FAULTY_ENTRIES
 from labkit import throughput
-from labkit.checks.answers import record_named
+from labkit.checks.recorded import record_named
 from labkit.labs.throughput import served
 from labkit.labs.throughput.checks.record import MODELS, REGIONS
 from labkit.labs.throughput.checks.serving import CONTEXTS

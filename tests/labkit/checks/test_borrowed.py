@@ -7,9 +7,9 @@ import pytest
 from autograder.builder.outline import outline_bytes
 from autograder.builder.source import read_labs
 from labkit.checks import Checker
-from labkit.checks.borrowed import borrowed, borrowed_name
 from labkit.checks.names import used_names
 from labkit.checks.outline import experiments_of
+from labkit.checks.why.borrowed import borrowed, borrowed_name
 
 LABS = read_labs()
 EXPERIMENTS = (frozenset({"rows", "row"}), frozenset({"s", "record"}))

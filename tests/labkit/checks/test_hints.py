@@ -25,7 +25,7 @@ MUTANTS = [
 ]
 
 LATER = [pytest.mark.slow, pytest.mark.long]
-SOME = [one if i % 40 == 0 else pytest.param(one, marks=LATER) for i, one in enumerate(MUTANTS)]
+SOME = [one if i % 80 == 0 else pytest.param(one, marks=LATER) for i, one in enumerate(MUTANTS)]
 
 
 class Student:

@@ -9,7 +9,8 @@ from no_room import Memory
 
 from labkit.engine.captured import captured
 from labkit.measuring import device
-from labkit.measuring.machine import detected, hardware
+from labkit.measuring.machine import hardware
+from labkit.measuring.machine import memory as machine_memory
 from labkit.measuring.machine.hardware import measure_roofline
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU
@@ -101,8 +102,8 @@ def test_a_gpu_too_full_to_be_opened_stops_no_work_on_the_cpu(unopened):
     device.forget_peak()
     device.free_device_memory()
     assert device.peak_bytes() == 0
-    assert detected.available_memory_bytes("cuda") == device.own_memory_bytes() == 0
-    assert detected.device_for(1) == "cpu"
+    assert machine_memory.available_memory_bytes("cuda") == device.own_memory_bytes() == 0
+    assert machine_memory.device_for(1) == "cpu"
 
 
 @pytest.mark.parametrize(("free_bytes", "place"), [(5, "cuda"), (4, "cuda"), (3, "cpu")])
@@ -110,11 +111,11 @@ def test_a_labs_models_are_on_the_gpu_where_they_have_room(monkeypatch, free_byt
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda *_: (free_bytes - 1, 9))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda *_: 1)
-    assert detected.device_for(4) == place
+    assert machine_memory.device_for(4) == place
 
 
 def test_a_labs_models_are_on_the_cpu_where_there_is_no_gpu():
-    assert torch.cuda.is_available() or detected.device_for(0) == "cpu"
+    assert torch.cuda.is_available() or machine_memory.device_for(0) == "cpu"
 
 
 def test_another_fault_of_the_gpu_is_not_hidden(unopened, monkeypatch):

@@ -24,6 +24,7 @@ from shown import letters_of
 from autograder.builder.slides.shown import FILLED
 from autograder.builder.source import read_labs
 from autograder.places import REPOSITORY
+from labkit.labs.screen import for_screen
 from labkit.measuring.panels import apart
 from labkit.measuring.plots import COLORS, DARK_PAGES, GROUND, INK, NEGATIVE, CourseFigure
 
@@ -148,7 +149,7 @@ def on_a_page(figure):
 
 def on_a_slide(figure):
     """What is wrong with a figure on a slide, for which it changes its shape."""
-    width, height = figure.for_screen(FILLED).get_size_inches()
+    width, height = for_screen(figure, FILLED).get_size_inches()
     words = words_of(figure, min(SLIDE[0], SLIDE[1] * width / height))
     yield from too_small(figure, words, letters_of, LEAST_ON_SLIDE)
     yield from on_each_other(figure, words)

@@ -7,8 +7,9 @@ import torch
 
 from labkit.measuring import machine
 from labkit.measuring.machine import detected, hardware
-from labkit.measuring.machine.detected import Card, available_memory_bytes
+from labkit.measuring.machine.detected import Card
 from labkit.measuring.machine.hardware import check_facts
+from labkit.measuring.machine.memory import available_memory_bytes
 from labkit.measuring.roofline import pass_floor
 
 H200 = Card(

@@ -10,7 +10,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import pytest
 
-from labkit.labs import of_each_lab
+from labkit.labs.each import of_each_lab
 from labkit.labs.flash_attention import figures as flash_figures
 from labkit.labs.flash_attention import tables as flash_tables
 from labkit.labs.speculative import speed_figures as speculative_figures

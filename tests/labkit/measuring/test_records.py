@@ -6,14 +6,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from labkit.measuring.profiles import CPU
-from labkit.measuring.records import (
-    Provenance,
-    Recorder,
-    RecordError,
-    Row,
-    read_record,
-    recorded_results,
-)
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import Provenance, RecordError, Row, read_record, recorded_results
 
 HERE = Provenance(
     device="a processor",

@@ -22,7 +22,8 @@ from labkit.measuring.device import memory_errors_alive, rows_in_room
 from labkit.measuring.machine import hardware
 from labkit.measuring.profiles import CPU, PAIRS
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import OUT_OF_MEMORY, Recorder, Row
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import OUT_OF_MEMORY, Row
 
 SMALL = replace(
     CPU,

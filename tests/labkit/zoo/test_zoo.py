@@ -11,11 +11,12 @@ from transformers import AutoModelForCausalLM
 
 from labkit import zoo
 from labkit.measuring.profiles import PROFILES
+from labkit.models import folder
 from labkit.models.cached import forward, new_cache
 from labkit.models.facts import models
 from labkit.models.shapes import ModelShape
 from labkit.models.tiny import KIT_MODELS, facts_of
-from labkit.zoo import choose, folder, shape
+from labkit.zoo import choose, shape
 
 FAMILIES = {  # one small relative of each architecture of the table, with all its peculiarities
     "qwen3": "Qwen/Qwen3-4B",

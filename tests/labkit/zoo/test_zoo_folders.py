@@ -9,9 +9,10 @@ from safetensors.torch import load_file, save_file
 from small_models import write_hub_cache, write_model, write_pair, write_record
 
 from labkit import zoo
+from labkit.models import folder
 from labkit.models.facts import models
 from labkit.models.tiny import KIT_MODELS
-from labkit.zoo import folder, hub
+from labkit.zoo import hub
 
 HUB_NAME = "kit/small"
 

@@ -15,7 +15,8 @@ from labkit.measuring.bench import Bench
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import Record, Recorder
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import Record
 from labkit.zoo.shape import build
 
 HERE = Provenance.here(CPU, "a test")

@@ -33,7 +33,8 @@ from labkit.measuring.bench import Bench
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import OUT_OF_MEMORY, Record, Recorder, Row, recorded_results
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import OUT_OF_MEMORY, Record, Row, recorded_results
 
 SMALL = replace(
     CPU,

@@ -9,7 +9,8 @@ from labkit.labs.flash_attention.experiments import Sizes, plain, sdpa
 from labkit.labs.flash_attention.records import Point, by_back_end, computing_s, moving_s, points
 from labkit.measuring.profiles import CPU
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import OUT_OF_MEMORY, Recorder
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import OUT_OF_MEMORY
 
 SMALL = Sizes((48, 64), 2, (16,), 2)
 

@@ -33,7 +33,8 @@ from labkit.measuring.bench import Bench
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PAIRS, T4
 from labkit.measuring.provenance import Provenance
-from labkit.measuring.records import Record, Recorder, Row, recorded_results
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import Record, Row, recorded_results
 from labkit.models.tiny import KIT_MODELS
 
 HERE = Provenance.here(CPU, "a test")

@@ -17,7 +17,8 @@ from labkit.measuring.bounds import machine_of
 from labkit.measuring.calibration import Calibrator
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU, GPU80, PROFILES, short
-from labkit.measuring.records import Provenance, Recorder, read_record, recorded_results
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import Provenance, read_record, recorded_results
 
 SMALL = replace(
     CPU,

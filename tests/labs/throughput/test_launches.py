@@ -13,7 +13,8 @@ from labkit.labs.throughput.shares import LIMITS, Shares, shares_of, shares_tabl
 from labkit.labs.throughput.steps import launched, pass_of, thin_model
 from labkit.measuring.bench import Bench
 from labkit.measuring.profiles import CPU, GPU80, PROFILES
-from labkit.measuring.records import Provenance, Recorder, Row, recorded_results
+from labkit.measuring.recorder import Recorder
+from labkit.measuring.records import Provenance, Row, recorded_results
 from labkit.throughput import count_operations
 
 SMALL = replace(CPU, roles=dict.fromkeys(CPU.roles, "tiny-draft"), sweep_batch_size=2)

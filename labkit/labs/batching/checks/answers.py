@@ -11,14 +11,8 @@ from functools import partial
 from math import isclose, log, log2
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    choice_in,
-    expect_close,
-    fields_of,
-    finite_number_in,
-)
-from labkit.checks.compare import joined, show
+from labkit.checks.answers import AnswerCase, choice_in, expect_close, fields_of
+from labkit.checks.compare import finite_number_in, joined, show
 from labkit.checks.core import OnlyRead, Wrong, check
 
 PARTS = (

@@ -16,13 +16,12 @@ from labkit.checks.answers import (
     expect_close,
     field_of,
     fields_of,
-    finite_number_in,
     is_near,
-    record_named,
     refuse,
 )
-from labkit.checks.compare import expect_mapping, joined, show
+from labkit.checks.compare import expect_mapping, finite_number_in, joined, show
 from labkit.checks.core import Wrong, check
+from labkit.checks.recorded import record_named
 from labkit.labs.cache_benchmark.records import curve, slopes
 from labkit.measuring.roofline import ModelWork, Roofline, pass_floor
 from labkit.models.shapes import ModelShape

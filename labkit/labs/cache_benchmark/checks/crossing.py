@@ -8,17 +8,10 @@ from typing import Any
 
 from labkit.bridge.requests import hold
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    ask,
-    expect_close,
-    field_of,
-    fields_of,
-    finite_number_in,
-    record_named,
-)
-from labkit.checks.compare import show
+from labkit.checks.answers import AnswerCase, ask, expect_close, field_of, fields_of
+from labkit.checks.compare import finite_number_in, show
 from labkit.checks.core import Wrong, check
+from labkit.checks.recorded import record_named
 from labkit.labs.cache_benchmark.records import first_row, launch_s, passes
 from labkit.measuring.bounds import roofline_of
 from labkit.measuring.records import Record

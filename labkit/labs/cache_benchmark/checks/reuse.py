@@ -7,13 +7,9 @@ student's functions, with hidden cases by those of `case.right`.
 from functools import cache, partial
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    expect_close,
-    field_of,
-    record_named,
-)
+from labkit.checks.answers import AnswerCase, expect_close, field_of
 from labkit.checks.core import check
+from labkit.checks.recorded import record_named
 from labkit.memory import longest_sequence
 from labkit.models.shapes import ModelShape
 from labkit.models.sizes import kv_bytes_per_token

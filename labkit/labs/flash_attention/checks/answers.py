@@ -9,14 +9,8 @@ from typing import Any, NamedTuple
 
 from labkit.bridge.requests import value_of
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    called,
-    expect_close,
-    field_of,
-    finite_number_in,
-    is_near,
-)
+from labkit.checks.answers import AnswerCase, called, expect_close, field_of, is_near
+from labkit.checks.compare import finite_number_in
 from labkit.checks.core import Unfinished, check
 from labkit.labs.flash_attention.checks.turns import EXACT, two_numbers_in
 from labkit.labs.flash_attention.own_head import Head, head_of

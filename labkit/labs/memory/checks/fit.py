@@ -5,15 +5,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    ask,
-    choice_in,
-    fields_of,
-    finite_number_in,
-    refuse,
-)
-from labkit.checks.compare import joined, show
+from labkit.checks.answers import AnswerCase, ask, choice_in, fields_of, refuse
+from labkit.checks.compare import finite_number_in, joined, show
 from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.fit_slips import (
     A_FIFTH,

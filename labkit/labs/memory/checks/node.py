@@ -6,8 +6,8 @@ from functools import partial
 
 from labkit.bridge.student import Student
 from labkit.bridge.wire import is_array
-from labkit.checks.answers import AnswerCase, ask, expect_close, fields_of, finite_number_in
-from labkit.checks.compare import show, slips_named
+from labkit.checks.answers import AnswerCase, ask, expect_close, fields_of
+from labkit.checks.compare import finite_number_in, show, slips_named
 from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.tables import config_of
 from labkit.labs.memory.node import tokens_per_s

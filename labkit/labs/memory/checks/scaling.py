@@ -5,16 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    ask,
-    expect_close,
-    field_of,
-    fields_of,
-    finite_number_in,
-    is_near,
-)
-from labkit.checks.compare import expect_mapping, joined, show, slips_named
+from labkit.checks.answers import AnswerCase, ask, expect_close, field_of, fields_of, is_near
+from labkit.checks.compare import expect_mapping, finite_number_in, joined, show, slips_named
 from labkit.checks.core import Wrong, check
 from labkit.labs.memory.checks.tables import FAMILY, LENGTHS, cache_bytes, config_of
 from labkit.models.facts import models

@@ -7,15 +7,8 @@ from typing import Any
 
 from labkit.bridge.student import Student
 from labkit.bridge.wire import is_array
-from labkit.checks.answers import (
-    AnswerCase,
-    ask,
-    choice_in,
-    fields_of,
-    finite_number_in,
-    refuse,
-)
-from labkit.checks.compare import show
+from labkit.checks.answers import AnswerCase, ask, choice_in, fields_of, refuse
+from labkit.checks.compare import finite_number_in, show
 from labkit.checks.core import Wrong, check
 
 FAMILY = ("Qwen3-0.6B", "Qwen3-1.7B", "Qwen3-4B", "Qwen3-8B", "Qwen3-14B", "Qwen3-32B")

@@ -3,14 +3,8 @@
 from functools import partial
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    expect_close,
-    field_of,
-    fields_of,
-    finite_number_in,
-)
-from labkit.checks.compare import show
+from labkit.checks.answers import AnswerCase, expect_close, field_of, fields_of
+from labkit.checks.compare import finite_number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.models.configs import recent_models
 

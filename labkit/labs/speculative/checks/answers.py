@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import AnswerCase, choice_in, fields_of, finite_number_in
-from labkit.checks.compare import expect_mapping, joined, show, truth_in
+from labkit.checks.answers import AnswerCase, choice_in, fields_of
+from labkit.checks.compare import expect_mapping, finite_number_in, joined, show, truth_in
 from labkit.checks.core import OnlyRead, Wrong, check
 from labkit.labs.speculative.rules import RULES
 

@@ -8,17 +8,10 @@ from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    ask,
-    choice_in,
-    expect_close,
-    fields_of,
-    finite_number_in,
-)
-from labkit.checks.answers import record_named as record_of
-from labkit.checks.compare import show, truth_in
+from labkit.checks.answers import AnswerCase, ask, choice_in, expect_close, fields_of
+from labkit.checks.compare import finite_number_in, show, truth_in
 from labkit.checks.core import OnlyRead, Wrong, check
+from labkit.checks.recorded import record_named as record_of
 from labkit.labs.speculative.batches import ALPHA, SHORT, BatchSteps, batch_steps, places_of
 from labkit.labs.speculative.records import Gain, gains, words_of
 from labkit.models.facts import gpus

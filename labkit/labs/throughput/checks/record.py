@@ -9,16 +9,10 @@ from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    choice_in,
-    fields_of,
-    finite_number_in,
-    is_near,
-    record_named,
-)
-from labkit.checks.compare import expect_mapping, joined, show
+from labkit.checks.answers import AnswerCase, choice_in, fields_of, is_near
+from labkit.checks.compare import expect_mapping, finite_number_in, joined, show
 from labkit.checks.core import Wrong, check
+from labkit.checks.recorded import record_named
 from labkit.labs.throughput import served
 from labkit.labs.throughput.shares import LIMITS, shares_of
 from labkit.measuring.records import Record

@@ -4,18 +4,11 @@ from functools import partial
 from typing import Any
 
 from labkit.bridge.student import Student
-from labkit.checks.answers import (
-    AnswerCase,
-    called,
-    expect_close,
-    fields_of,
-    finite_number_in,
-    record_named,
-    refuse,
-)
-from labkit.checks.compare import expect_mapping, show
+from labkit.checks.answers import AnswerCase, called, expect_close, fields_of, refuse
+from labkit.checks.compare import expect_mapping, finite_number_in, show
 from labkit.checks.core import Wrong, check
 from labkit.checks.forms import numbers_in
+from labkit.checks.recorded import record_named
 from labkit.labs.throughput import served
 
 CONTEXTS = {"512 cached": 512, "8192 cached": 8192}
