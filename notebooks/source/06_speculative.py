@@ -348,6 +348,10 @@ print(*(f"{block.n_accepted}/{block.n_drafted}" for block in blocks))
 # %% [markdown]
 # If every layer takes equally long, a step of a draft of 28 layers takes 28 / 36 = 0.78 of that of a
 # target of 36. If a verification is as fast as a step, then even at α = 0.8 the best gain is 1 %.
+# Gemma 3 has such a pair, of 18 and 26 layers. With eager steps on an H200 and γ = 3, 50 tokens take
+# {measured:homework-h200 homework_settings model=gemma-1b-270m setting=gamma_3 | s .1f} s, and alone
+# {measured:homework-h200 homework_settings model=gemma-1b-270m setting=alone | s .1f} s (acceptance
+# scripted).
 #
 # In the last lines your `best_gamma` chooses γ before every block, from what was accepted so far. The
 # choice depends only on tokens that are already written, so an adaptive γ is *lossless*. It is *lossy*
@@ -409,7 +413,9 @@ lab.steps_by_model(records["speculative-h200"])
 # for each. Captured, they take
 # {measured:speculative-h200 decode_steps model=Qwen3-0.6B n_input=1 setting=captured | ms .2f}
 # and {measured:speculative-h200 decode_steps model=Qwen3-8B n_input=1 setting=captured | ms .2f}
-# ms, and a verification of eight tokens only 1.12 steps.
+# ms, and a verification of eight tokens only 1.12 steps. With the 0.6B model two tokens cost 1.55
+# steps: its matrices had too few rows for all processors. With smaller blocks of rows it is 1.33
+# (record `small-steps-h200`).
 #
 # The next tables have every pair of the H200. "speedup" is alone ms / ms, with the smallest and the
 # largest round in brackets. "by captured" is your `speedup`, from alpha and steps that were timed
@@ -486,7 +492,8 @@ compared = {
 # α differs between sources because the overlap of the two models differs. The draft model is best at γ
 # = 1 for simple prompts, and at γ = 4 for normal prompts. Copied tokens cost no draft step, but on this
 # CPU a verification of four tokens takes 1.6 times as long as a step. So copying gains only for simple
-# prompts at γ = 1.
+# prompts at γ = 1. On an H200 this small pair waits for launches, so a verification takes hardly longer
+# than a step. There copying gains for simple prompts up to γ = 9 (record `regimes-h200`).
 #
 # On the L4 the eager target waits for its memory, and the draft for its launches: speculation gains.
 # On the other GPUs both wait for launches. Without launches, a faster card shortens all three durations

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 from torch import Generator
@@ -111,8 +111,8 @@ class Played:
     def filled(self, row: Row, texts: Sequence[Text]) -> Row:
         """The row with what was seen of these texts: a sample is a run over all of them.
 
-        counts has per run the seconds of prompts and of all steps, and the calls of each model and
-        their mean duration.
+        counts has per run the seconds of prompts (the median: a GPU prepares for each new length in
+        its first run) and of all steps, and the calls of each model and their mean duration.
         """
         ids = [text.id for text in texts]
         samples_s, prefill_s = (
@@ -120,7 +120,7 @@ class Played:
             for each in (self.seconds, self.prefill_s)
         )
         n_runs = len(samples_s)
-        counts = {"runs": n_runs, "prefill_s": fmean(prefill_s), "steps_s": 0.0}
+        counts = {"runs": n_runs, "prefill_s": median(prefill_s), "steps_s": 0.0}
         for name in ("target", "draft"):
             steps_s = [s for i in ids for s in self.steps_s.get((i, name), [])]
             if steps_s:
