@@ -47,11 +47,10 @@ def case(
 ) -> None:
     """Print hidden cases as notebook cells: the input, what was expected, and what came back."""
     from autograder.pages.cases import case_cells
-    from autograder.record.folder import seed_of
 
     with refusals():
         results = _results_of(out, named_lab(lab).name)
-        cells = case_cells(results, seed_of(out, None), exercise, check, student)
+        cells = case_cells(results, exercise, check, student)
     typer.echo("\n\n\n".join(cells))
 
 

@@ -12,7 +12,6 @@ from autograder.desk.tables import DeskTables
 from autograder.errors import Refusal
 from autograder.pages.cases import NoCaseError, case_cells
 from autograder.pages.report import write_feedback
-from autograder.record.folder import seed_of
 from autograder.record.marks import as_points, marks_of
 from autograder.record.results import Result
 
@@ -89,8 +88,8 @@ class Appeals:
     def cases(self, appeal: Appeal, results: Collection[Result]) -> list[str]:
         """What `autograder case` prints for the checks that failed; nothing if none did."""
         try:
-            own, seed = _own(appeal, results), seed_of(self._out, None)
-            return case_cells(own, seed, appeal.exercise, student=appeal.student) if own else []
+            own = _own(appeal, results)
+            return case_cells(own, appeal.exercise, student=appeal.student) if own else []
         except NoCaseError:
             return []
 

@@ -21,6 +21,7 @@ from autograder.grading.attempts import Work, contents_of
 from autograder.grading.grade import Grading, GradingSettings, recorded, write_class
 from autograder.grading.pool import Outcome
 from autograder.intake.collect import collect
+from autograder.judging.jobs import seed_of_cases
 from autograder.judging.outputs import check_outputs
 from autograder.record.folder import roster_of, seed_of
 from autograder.record.gradebook import CourseBook
@@ -189,7 +190,10 @@ def _outcomes(
 
 
 def _is_of_this_file(row: Result, work: Work, out: Path, seed: int) -> bool:
-    """Whether a row is certainly of the one file that is there now, and of this seed."""
+    """Whether a row is certainly of the one file that is there now, and of its cases.
+
+    seed: the folder's.
+    """
     submission = work.attempts[0].submission
     file = out / "course" / "submitted" / row.student / row.lab / f"{row.lab}.ipynb"
     return (
@@ -199,7 +203,7 @@ def _is_of_this_file(row: Result, work: Work, out: Path, seed: int) -> bool:
         and not submission.extra
         and file.exists()
         and file.read_bytes() == submission.content
-        and row.versions.get("seed") == str(seed)
+        and row.seed == seed_of_cases(seed, submission)
         and row.status != ERROR
     )
 

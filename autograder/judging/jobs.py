@@ -1,5 +1,7 @@
 """The messages from the grader to a slot: its settings, and submissions as JSON."""
 
+import hashlib
+import json
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +28,7 @@ class SlotSettings(Limits):
     master: the master notebook's file; student_path: the folder with the student's labkit; rung:
     how strong the wall is; uid: the user that student code runs as when the grader is root; cpu:
     the processor to stay on, for judge and student take turns and every change of it costs;
-    exercises: those whose checks are played, all if empty.
+    exercises: those whose checks are played, all if empty; seed: see `seed_of_cases`.
     """
 
     lab: str
@@ -51,6 +53,19 @@ def pack_content(submission: Submission) -> dict[str, Any]:
         "passed_over": [*submission.passed_over],
         "own_ids": [*submission.own_ids],
     }
+
+
+def seed_of_cases(seed: int, submission: Submission) -> str:
+    """The seed of the hidden cases that a submission is judged on.
+
+    seed: the output folder's. The same content has the same cases in each grading of the folder,
+    whoever handed it in. Content that was changed has others, so nobody can return what a page said
+    of an earlier attempt. Nor can students search for content with easy cases: they do not know the
+    folder's seed.
+    """
+    packed = pack_content(submission)
+    parts = [seed, packed["content"], sorted(packed["extra"].items())]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def pack_submission(submission: Submission) -> dict[str, Any]:

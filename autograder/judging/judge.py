@@ -86,15 +86,16 @@ class Judge:
         seed: int,
         exercises: Sequence[str] = (),
     ) -> None:
-        """exercises: those whose checks are played; all if empty."""
-        self._master = master
+        """seed: of the hidden cases where no other is given; exercises: those whose checks are
+        played; all if empty.
+        """
+        self._master, self._seed = master, seed
         self.topic = master.topic
         self._zygote = zygote
         self._limits = limits
-        marked = _marked_cells(master, seed)
-        self._marked = [one for one in marked if not exercises or one.exercise in exercises]
-        played = {one.exercise for one in self._marked}
-        self._unplayed = frozenset(one.exercise for one in marked) - played
+        marked = _marked_cells(master, seed)  # what they import is imported once for all
+        played = exercises or [one.exercise for one in marked]
+        self._unplayed = frozenset(one.exercise for one in marked).difference(played)
         self._answers = {
             name: cell.name
             for cell in master.of_kind("answer")
@@ -104,21 +105,21 @@ class Judge:
         self._written = dict(sorted(written.items()))  # as the record has them
         self.max_score = round(sum(one.cell.points for one in marked), 2)
 
-    def grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
-        """The result of one submission and the notebook to show for it.
+    def grade(self, submission: Submission, seed: str) -> tuple[Result, list[NotebookNode]]:
+        """The result of one submission and the notebook to show for it. seed: of its hidden cases.
 
         Raises: ZygoteError if no child can be started. Every other error on our side becomes a
         result with the status "error".
         """
         try:
-            return self._grade(submission)
+            return self._grade(submission, seed)
         except ZygoteError:
             raise
         except Exception as error:
             problem = f"Our error, not the student's: {in_a_line(error)}. Mark this one by hand."
             return self._without_mark(submission, ERROR, problem)
 
-    def _grade(self, submission: Submission) -> tuple[Result, list[NotebookNode]]:
+    def _grade(self, submission: Submission, seed: str) -> tuple[Result, list[NotebookNode]]:
         start = time.perf_counter()
         try:
             if submission.problem:
@@ -135,7 +136,7 @@ class Judge:
             return self._without_mark(submission, UNGRADABLE, problem)
         own_outputs = {i: cell.outputs for i, cell in enumerate(submitted)}
         ids = frozenset(submission.others_ids)
-        verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs, ids)
+        verdict, session = self.grade_rebuilt(rebuilt, submission.extra, own_outputs, ids, seed)
         problems = session.problems + _open_verdicts(verdict.checks)
         problem = _in_sentences(verdict.broken or problems)
         result = Result(
@@ -154,10 +155,10 @@ class Judge:
         )
         return result, rebuilt.notebook
 
-    def rehearse(self, submission: Submission) -> tuple[Session, list[Marked]]:
+    def rehearse(self, submission: Submission, seed: str) -> tuple[Session, list[Marked]]:
         """The submission's notebook, run without what no answer needs, and what is played on it.
 
-        Close the session in the end. Raises: Unreadable.
+        seed: of its hidden cases. Close the session in the end. Raises: Unreadable.
         """
         submitted, _ = read_with_notes(submission.content, submission.file_name)
         rebuilt = rebuild(self._master, submitted, submission.extra)
@@ -175,7 +176,7 @@ class Judge:
         except BaseException:
             session.close()
             raise
-        return session, self._marked
+        return session, self._marked(seed)
 
     def grade_rebuilt(
         self,
@@ -183,11 +184,13 @@ class Judge:
         files: dict[str, bytes] | None = None,
         own_outputs: dict[int, list[dict]] | None = None,
         others_ids: frozenset[str] = frozenset(),
+        seed: str = "",
     ) -> tuple[Verdict, Session]:
         """Run a rebuilt submission, judge it, and put the outputs into its notebook.
 
-        others_ids: digests of the ids that belong to other people.
+        others_ids: digests of the ids that belong to other people; seed: of the hidden cases.
         """
+        marked = self._marked(seed)
         session = Session(self._zygote, rebuilt.steps, files or {}, self._limits)
         try:
             session.run()
@@ -195,21 +198,26 @@ class Judge:
             if others_ids and _has_id_of(session, others_ids):
                 session.notes.append(OTHERS_ID)
                 session.withheld["student_id"] = OTHERS_ID
-            verdict = self._judge(session, rebuilt.unrun)
+            verdict = self._judge(session, rebuilt.unrun, marked)
         finally:
             session.close()
         fill_outputs(rebuilt.notebook, session.results, verdict.checks, own_outputs or {})
         return verdict, session
 
-    def _judge(self, session: Session, unrun: dict[str, int]) -> Verdict:
+    def _marked(self, seed: str) -> list[Marked]:
+        """What is played on a submission."""
+        found = _marked_cells(self._master, seed or self._seed)
+        return [one for one in found if one.exercise not in self._unplayed]
+
+    def _judge(self, session: Session, unrun: dict[str, int], marked: Sequence[Marked]) -> Verdict:
         broken: list[str] = []
         right = parts_of(self._master.topic)
-        plays = [Play(check, one.cases, right) for one in self._marked for check in one.checks]
+        plays = [Play(check, one.cases, right) for one in marked for check in one.checks]
         played = Playing(session, broken, self._unplayed).play_all(plays)
         experiments = experiments_of(self._master.topic)
         findings = iter(_with_reason(each, session, unrun, experiments) for each in played)
         checks: list[CheckResult] = []
-        for one in self._marked:
+        for one in marked:
             found = judged([next(findings) for _ in one.checks])
             shares = share_of_points(found, one.cell.points)
             full = points_by_weight(one.checks, one.cell.points)
@@ -250,7 +258,7 @@ def _has_id_of(session: Session, people: frozenset[str]) -> bool:
     return is_id and id_digest(str(value)) in people
 
 
-def _marked_cells(master: Master, seed: int) -> list[Marked]:
+def _marked_cells(master: Master, seed: int | str) -> list[Marked]:
     """The master's test cells with the checks that they play."""
     by_exercise, cases = checks_of(master.topic), cases_of(master.topic, seed)
     exercises = [(cell, cell.name.removeprefix("check_")) for cell in master.of_kind("check")]

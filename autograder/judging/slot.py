@@ -21,7 +21,7 @@ from autograder.intake.master import Master, read_master
 from autograder.judging.asking.search import sheet_of
 from autograder.judging.asking.sheet import Order
 from autograder.judging.client import ZygoteHandle
-from autograder.judging.jobs import SlotSettings, unpack_submission
+from autograder.judging.jobs import SlotSettings, seed_of_cases, unpack_submission
 from autograder.judging.judge import Judge
 from autograder.judging.start.keepers import Keeper
 from autograder.judging.wall import ChildSettings, confine_judge
@@ -72,11 +72,13 @@ def serve_slot(lines: TextIO, keeper: Keeper) -> None:
     for line in lines:
         message = json.loads(line)
         if asked := message.pop("oral", None):
-            order = Order(unpack_submission(message), tuple(asked["green"]), asked["seed"])
+            order = Order(unpack_submission(message), tuple(asked.pop("green")), **asked)
             _say(lines, sheet_of(judge, order).as_fields())
             continue
-        result, notebook = judge.grade(unpack_submission(message))
-        result = replace(result, versions=versions)
+        submission = unpack_submission(message)
+        seed = seed_of_cases(settings.seed, submission)
+        result, notebook = judge.grade(submission, seed)
+        result = replace(result, versions=versions | {"seed": seed})
         _say(lines, {"result": result.as_fields(), "notebook": notebook})
     zygote.close()
 
@@ -92,5 +94,4 @@ def _versions(settings: SlotSettings) -> dict[str, str]:
         "python": platform.python_version(),
         "torch": version("torch"),
         "sandbox": settings.rung,
-        "seed": str(settings.seed),
     }

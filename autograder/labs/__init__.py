@@ -7,7 +7,7 @@ of items) and `picture` (what its notebook opens with).
 import importlib
 import importlib.util
 import random
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
@@ -38,8 +38,8 @@ def parts_of(topic: str) -> Parts | None:
     return right and Parts(right)
 
 
-@cache
-def cases_of(topic: str, seed: int) -> dict[str, list]:
+@lru_cache(maxsize=8)  # each submission has a seed of its own
+def cases_of(topic: str, seed: int | str) -> dict[str, list]:
     """The hidden cases of a lab by exercise; the same seed gives the same cases.
 
     They are more of what the notebook plays in the open, fresh for every seed. The package `cases`

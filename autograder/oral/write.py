@@ -79,7 +79,7 @@ def _order(out: Path, lab: Lab, result: Result, seed: str) -> Order | None:
         if (checks := result.by_exercise.get(cell.name)) and all(one.passed for one in checks)
     )
     submission = Submission(result.student, path.name, path.read_bytes(), extra=extra)
-    return Order(submission, green, f"{seed} {lab.name} {result.student}")
+    return Order(submission, green, f"{seed} {lab.name} {result.student}", result.seed)
 
 
 def sheets_of(

@@ -7,7 +7,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -27,11 +26,12 @@ class NoCaseError(Refusal):
 
 
 def case_cells(
-    results: Sequence[Result], seed: int, exercise: str, check: str = "", student: str = ""
+    results: Sequence[Result], exercise: str, check: str = "", student: str = ""
 ) -> list[str]:
     """A cell for each check of an exercise, or of the one check.
 
-    student: whose failed checks; else each check with the case at which most students fail.
+    student: whose failed checks; else each check with the case at which most students fail. Each
+    submission has its own values there, so the cell has those of one.
     Raises: NoCaseError.
     """
     lab = results[0].lab
@@ -45,18 +45,19 @@ def case_cells(
     if not own:
         raise NoCaseError(f"there is no result of {student!r} for {lab}")
     failed = [
-        (result.student, found)
+        (result, found)
         for result in own
         for found in result.checks
         if found.exercise == exercise and found.status == "failed" and check in ("", found.check)
     ]
     if student and not failed:
         raise NoCaseError(_nothing_failed(own[0], exercise, check))
+    any_one = next((result for result in own if result.seed), own[0])
     cells = []
     for name in names:
         here = [pair for pair in failed if pair[1].check == name]
         if here or (not student and check in ("", name)):
-            cells.append(_cell_of(lab, seed, exercise, name, here))
+            cells.append(_cell_of(any_one, exercise, name, here))
     return cells
 
 
@@ -74,11 +75,12 @@ def _nothing_failed(own: Result, exercise: str, check: str) -> str:
     return f"{what}; failed checks are in {', '.join(others)}" if others else what
 
 
-def cell_of_finding(lab: str, seed: int, found: CheckResult) -> str:
-    """The cell for one student's failed check; "" if no hidden case is known for it."""
-    if found.status != "failed" or found.case < 0 or not found.message.startswith(HIDDEN):
+def cell_of_finding(result: Result, found: CheckResult) -> str:
+    """The cell for a failed check of a submission; "" if no hidden case is known for it."""
+    is_hidden = found.case >= 0 and found.message.startswith(HIDDEN)
+    if found.status != "failed" or not is_hidden or not result.seed:
         return ""
-    return _cell(lab, seed, found.exercise, found.check, found.case, [])
+    return _cell(result, found.exercise, found.check, found.case, [])
 
 
 def source_of(value: Any, imports: set[str]) -> str:
@@ -128,29 +130,35 @@ def _keywords(values: Mapping[str, Any], imports: set[str]) -> str:
 
 
 def _cell_of(
-    lab: str, seed: int, exercise: str, check: str, failed: Sequence[tuple[str, CheckResult]]
+    any_one: Result, exercise: str, check: str, failed: Sequence[tuple[Result, CheckResult]]
 ) -> str:
+    """any_one: whose case is shown if nobody has failed."""
     places = Counter(found.case for _, found in failed if found.case >= 0)
-    place = places.most_common(1)[0][0] if places else _first(lab, seed, exercise, check)
+    place = places.most_common(1)[0][0] if places else _first(any_one, exercise, check)
     here = [pair for pair in failed if pair[1].case in (place, -1)]
-    remarks = [f"{len(here)} students fail at this case."] if len(here) > 1 else []
-    remarks += [f"{student}: {found.message}" for student, found in here[:1]]
-    return _cell(lab, seed, exercise, check, place, remarks)
+    text = f"{len(here)} students fail at this case, each with values of their own."
+    remarks = [text] if len(here) > 1 else []
+    remarks += [f"{result.student}: {found.message}" for result, found in here[:1]]
+    return _cell(here[0][0] if here else any_one, exercise, check, place, remarks)
 
 
-def _first(lab: str, seed: int, exercise: str, check: str) -> int:
-    topic = find_lab(lab).topic
-    cases = _cases(topic, seed)[exercise]
+def _first(result: Result, exercise: str, check: str) -> int:
+    topic = find_lab(result.lab).topic
+    cases = cases_of(topic, result.seed)[exercise]
     applies = _check(topic, exercise, check).applies_to
     return next(i for i, case in enumerate(cases) if applies(case))
 
 
-def _cell(
-    lab: str, seed: int, exercise: str, check: str, place: int, remarks: Sequence[str]
-) -> str:
-    topic = find_lab(lab).topic
-    case = _cases(topic, seed)[exercise][place]
-    head = [f"{lab}, {exercise}, check {check}", f"Hidden case {place + 1}: {case}", *remarks]
+def _cell(result: Result, exercise: str, check: str, place: int, remarks: Sequence[str]) -> str:
+    if not result.seed:
+        raise NoCaseError(f"no hidden cases are on record for {result.student}: grade again")
+    topic = find_lab(result.lab).topic
+    case = cases_of(topic, result.seed)[exercise][place]
+    head = [
+        f"{result.lab}, {exercise}, check {check}",
+        f"Hidden case {place + 1}: {case}",
+        *remarks,
+    ]
     if getattr(case, "is_own", False):
         head.append("The check reads an answer of the student's own. No input is hidden.")
     comment = "\n".join(f"# {line}" for text in head for line in textwrap.wrap(text, WIDTH))
@@ -176,11 +184,6 @@ def _cell(
             f'calls = replay("{topic}", "{check}", hidden_case(), globals())',
         ]
     )
-
-
-@cache
-def _cases(topic: str, seed: int) -> dict[str, list]:
-    return cases_of(topic, seed)
 
 
 def _check(topic: str, exercise: str, name: str) -> Check:

@@ -16,7 +16,7 @@ from autograder.pages.own_code import Line, shown_lines
 from autograder.pages.render import render_page
 from autograder.places import ORAL
 from autograder.record.by_hand import HandMark
-from autograder.record.folder import policy_of, seed_of
+from autograder.record.folder import policy_of
 from autograder.record.marks import Mark, most_by_part
 from autograder.record.results import CheckResult, Result
 from labkit.checks.card import MARKS, Once, groups_of, not_judged
@@ -148,7 +148,7 @@ def write_feedback(
     parts = [each[name] for name in result.parts for each in (exercises, written) if name in each]
     path = folder / "feedback" / result.lab / f"{result.student}.html"
     shown = {"result": result, "mark": mark, "points": points_of(result, mark), "explain": explain,
-             "cells": _cells(folder, result) if with_cases else {}, "parts": parts,
+             "cells": _cells(result) if with_cases else {}, "parts": parts,
              "title": title_of(result.lab), "step": next_step(result), "signs": MARKS,
              "titles": titles, "asking": policy_of(folder).asking(result.lab)}  # fmt: skip
     write_whole(path, render_page("feedback.html", **shown))
@@ -245,12 +245,9 @@ def _group(topic: str, checks: list[CheckResult], once: Once, explain: Explain) 
     return MistakeGroup(checks, text, hints, {each.number: each.facts(topic) for each in found})
 
 
-def _cells(folder: Path, result: Result) -> dict[str, str]:
+def _cells(result: Result) -> dict[str, str]:
     """The hidden cases of failed checks as notebook cells, by check."""
-    if not (folder / "seed").exists():
-        return {}
-    seed = seed_of(folder, None)
-    return {check.check: cell_of_finding(result.lab, seed, check) for check in result.checks}
+    return {check.check: cell_of_finding(result, check) for check in result.checks}
 
 
 def _text(pieces: Mapping[str, list[str]], name: str) -> str:

@@ -5,6 +5,7 @@ lateness takes off.
 """
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ FEWEST_FOR_DISCRIMINATION = 20
 WEAK, HARSH = 0.1, 0.3
 N_CAUSES = 15
 MAX_CAUSE_CHARS = 240
+_NUMBER = re.compile(r"\d[\d.,_]*")
 HOTTEST = 4
 
 
@@ -193,14 +195,17 @@ def _heat(exercise: str, checks: Sequence[CheckResult]) -> Heat:
 def frequent_causes(results: Sequence[Result]) -> list[Cause]:
     """What most students got wrong, most frequent first; what only one has is no misconception.
 
-    Nor is an exercise that was left blank.
+    Nor is an exercise that was left blank. Each submission has cases of its own: what was compared
+    is the same at other numbers. A sentence is a misconception, and its numbers belong to it.
     """
     groups: dict[tuple[str, str, str], list[tuple[str, CheckResult]]] = {}
     for result, check in _graded_checks(results):
         if check.status == "failed" and check.cause:
-            key = result.lab.partition("_")[2], check.exercise, check.cause
+            text = check.cause
+            same = text if text.endswith(".") else _NUMBER.sub("0", text)
+            key = result.lab.partition("_")[2], check.exercise, same
             groups.setdefault(key, []).append((result.student, check))
-    causes = [_cause(*key, group) for key, group in groups.items()]
+    causes = [_cause(topic, name, group) for (topic, name, _), group in groups.items()]
     frequent = [cause for cause in causes if cause.n > 1]
     return sorted(frequent, key=lambda cause: (-cause.n, cause.exercise, cause.text))[:N_CAUSES]
 
@@ -224,7 +229,8 @@ def _by_check(results: Iterable[Result]) -> list[list[tuple[Result, CheckResult]
     return list(groups.values())
 
 
-def _cause(topic: str, exercise: str, text: str, group: list[tuple[str, CheckResult]]) -> Cause:
+def _cause(topic: str, exercise: str, group: list[tuple[str, CheckResult]]) -> Cause:
+    text = group[0][1].cause
     return Cause(
         exercise=exercise,
         text=numbered(topic, exercise, text[:MAX_CAUSE_CHARS]),

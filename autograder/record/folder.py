@@ -16,6 +16,7 @@ POLICY, ROSTER = "policy.toml", "roster.csv"
 def seed_of(out: Path, wanted: int | None) -> int:
     """The seed of the hidden cases: the given one, else this folder's, else a new one.
 
+    It is secret, and each submission has cases of its own by it (see `seed_of_cases`).
     Shards that start at the same moment all use the seed of the first one.
     Raises: Refusal if the folder's is no number.
     """
@@ -25,7 +26,7 @@ def seed_of(out: Path, wanted: int | None) -> int:
     elif not path.exists():
         own = path.with_name(f".seed.{secrets.token_hex(8)}")
         try:
-            write_whole(own, f"{secrets.randbits(32)}\n".encode(), sync=True)
+            write_whole(own, f"{secrets.randbits(64)}\n".encode(), sync=True)
             with suppress(FileExistsError):
                 os.link(own, path)  # never over an existing one, not even on a network
         finally:

@@ -117,6 +117,14 @@ class Result:
     versions: dict[str, str] = field(default_factory=dict)
 
     @property
+    def seed(self) -> str:
+        """The seed of the hidden cases that it was judged on, "" if none is on record.
+
+        Earlier versions judged all submissions on cases of the folder's seed.
+        """
+        return self.versions.get("seed", "")
+
+    @property
     def by_exercise(self) -> dict[str, list[CheckResult]]:
         """The checks of each exercise, in order."""
         groups: dict[str, list[CheckResult]] = {}

@@ -81,7 +81,8 @@ def result_of(student, fails=(), lab=LAB, **fields):
     ]
     written = {cell.name: cell.points for cell in find_lab(lab).cells if cell.kind == "written"}
     total = score_of(all_checks(lab))
-    given = {"checks": checks, "written": written, "file_name": f"{lab}.ipynb", "key": "k"}
+    given = {"checks": checks, "written": written, "file_name": f"{lab}.ipynb", "key": "k",
+             "versions": {"seed": "7"}}  # fmt: skip
     return Result(student, lab, GRADED, score_of(checks), total, **(given | fields))
 
 

@@ -55,7 +55,7 @@ def sheet_of(judge: Judge, order: Order) -> Sheet:
     """The questions about a submission. Raises: ZygoteError."""
     started_s = time.process_time()
     try:
-        session, marked = judge.rehearse(order.submission)
+        session, marked = judge.rehearse(order.submission, order.cases)
     except Unreadable as unreadable:
         return Sheet(problem=f"the file cannot be read: {unreadable}")
     try:

@@ -74,14 +74,16 @@ class Sheet:
 class Order:
     """What a slot is asked for: questions about what passed (`green`) of a submission.
 
-    seed: decides which of all questions; equal code has others with another seed.
+    seed: decides which of all questions; equal code has others with another seed. cases: the seed
+    of the hidden cases that passed.
     """
 
     submission: Submission
     green: tuple[str, ...]
     seed: str
+    cases: str
 
     def packed(self) -> dict[str, Any]:
         """As JSON; a message to a slot that has "oral" is no grading."""
-        asked = {"green": [*self.green], "seed": self.seed}
+        asked = {"green": [*self.green], "seed": self.seed, "cases": self.cases}
         return {"oral": asked, **pack_submission(self.submission)}

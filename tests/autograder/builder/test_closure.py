@@ -17,7 +17,7 @@ from autograder.errors import Refusal
 from autograder.imports import imported_modules, needed_modules
 from autograder.labs import cases_of
 from autograder.pages.cases import cell_of_finding
-from autograder.record.results import CheckResult
+from autograder.record.results import GRADED, CheckResult, Result
 from labkit.checks.core import HIDDEN, checks_of
 
 LABS = read_labs()
@@ -89,12 +89,13 @@ def test_a_hidden_case_may_not_need_a_module_that_the_wheel_does_not_hold(monkey
 @pytest.mark.parametrize("lab", each_lab_but_the_first())
 def test_a_hidden_case_as_a_cell_finds_its_modules(lab):
     reached, needed = reached_modules(lab), {"labkit"}
+    row = Result("ann", lab.name, GRADED, 0.0, 1.0, versions={"seed": "1"})
     for exercise, checks in checks_of(lab.topic).items():
         for case in range(len(cases_of(lab.topic, 1)[exercise])):
             found = CheckResult(
                 exercise, checks[0].name, 0, 1, False, HIDDEN, status="failed", case=case
             )
-            needed |= {*imported_modules(cell_of_finding(lab.name, 1, found))}
+            needed |= {*imported_modules(cell_of_finding(row, found))}
     assert ("labkit.checks.replay" in needed) == (lab.topic != "papers")  # it has no inputs
     assert [each for each in needed if each.startswith("autograder")] == []
     assert {each for each in needed if each.startswith("labkit")} <= reached.keys()

@@ -191,10 +191,17 @@ def test_a_record_that_has_changed_meanwhile_is_not_overwritten(plan, yesterday,
 def test_whatever_is_not_certainly_the_recorded_file_is_graded_in_full(
     submissions, yesterday, tmp_path, monkeypatch
 ):
-    """What is to be played is written down here instead of being played."""
-    folder, played = tmp_path / "in", {}
-    for student in ("ada", "carol", "greta"):
+    """What is to be played is written down here instead of being played.
+
+    The row of x19 is of a version that judged all on cases of the folder's seed.
+    """
+    folder, out, played = tmp_path / "in", tmp_path / "out", {}
+    for student in ("ada", "carol", "greta", "x19"):
         shutil.copytree(submissions / student, folder / student)
+    shutil.copytree(yesterday, out)
+    rows = rows_in(out)
+    rows["x19"] = replace(rows["x19"], versions=rows["x19"].versions | {"seed": "7"})
+    write_rows(out, rows)
     shutil.copy(submissions / "carol" / LAB / f"{LAB}.ipynb", folder / "ada" / LAB)
     (folder / "greta" / LAB / "data.txt").write_text("beside it")
 
@@ -204,11 +211,11 @@ def test_whatever_is_not_certainly_the_recorded_file_is_graded_in_full(
         return {each.key: Outcome(each.submission, row, []) for w in works for each in w.attempts}
 
     monkeypatch.setattr("autograder.grading.regrade._outcomes", outcomes)
-    plan = plan_regrade(MEMORY, folder, yesterday, EXERCISE, RUN)
-    assert played == {(EXERCISE,): {"carol"}, (): {"ada", "greta"}}
-    assert (plan.in_full, plan.absent) == (("ada", "greta"), ("ida", "x19"))
+    plan = plan_regrade(MEMORY, folder, out, EXERCISE, RUN)
+    assert played == {(EXERCISE,): {"carol"}, (): {"ada", "greta", "x19"}}
+    assert (plan.in_full, plan.absent) == (("ada", "greta", "x19"), ("ida",))
     keys = {outcome.result.student: outcome.result.key for outcome in plan.outcomes}
-    assert set(keys) == {"ada", "carol", "greta"}
+    assert set(keys) == {"ada", "carol", "greta", "x19"}
     assert {name for name, key in keys.items() if key == "of yesterday's checks"} == {"carol"}
 
 

@@ -20,13 +20,15 @@ from autograder.cli import app
 from autograder.grading.pool import SteadySlot, uid_of
 from autograder.grading.slot_files import write_slot_files
 from autograder.intake.collect import Submission
+from autograder.intake.read import Unreadable
+from autograder.judging.asking import search
 from autograder.judging.asking.candidates import TIMES
 from autograder.judging.asking.edits import swaps_of
 from autograder.judging.asking.sheet import BLANK, CHANGE, KINDS, LINE, SWAP, TRACE, Order, Sheet
 from autograder.judging.jobs import SlotSettings
 from autograder.judging.wall import strongest_rung
 from autograder.labs import cases_of
-from autograder.oral.write import LIMITS, NOTHING
+from autograder.oral.write import LIMITS, NOTHING, orders_of
 from autograder.proof.matrix import namespace_of
 from autograder.record.results import CheckResult
 from labkit.checks.core import checks_of, open_cases_of
@@ -140,7 +142,7 @@ def sheet_of(slot, seed="ann", green=None, **texts):
     lab = find_lab(LAB)
     names = green or tuple(cell.name for cell in lab.exercises)
     submission = Submission("ann", f"{LAB}.ipynb", content_of(**texts))
-    return slot.ask(Order(submission, names, seed))
+    return slot.ask(Order(submission, names, seed, str(SEED)))
 
 
 def cells_of(**texts):
@@ -414,3 +416,18 @@ def test_a_table_with_other_columns_is_refused_and_stays(out):
     said = oral(out, "01", "--jobs", "1")
     assert said.exit_code == 2 and "needs the columns" in said.output
     assert table.read_text() == "student,said\nann,B\n"
+
+
+def test_what_passed_is_asked_about_with_the_hidden_cases_that_it_passed(tmp_path):
+    rows = [
+        hand_in(tmp_path, name, solved(LAB), LAB, versions={"seed": f"cases of {name}"})
+        for name in ("ann", "bob")
+    ]
+
+    def rehearse(submission, seed):
+        raise Unreadable(f"{submission.student} has the {seed}")
+
+    judge = SimpleNamespace(rehearse=rehearse)
+    for name, order in orders_of(tmp_path, find_lab(LAB), rows, "7").items():
+        assert order.packed()["oral"]["cases"] == f"cases of {name}"
+        assert f"{name} has the cases of {name}" in search.sheet_of(judge, order).problem

@@ -23,10 +23,10 @@ def wrong_model(vram_bytes, overhead_bytes=0, bytes_per_param=2):
     return 8 * vram_bytes * bytes_per_param + overhead_bytes
 
 
-def row(student, answer, exercise=EXERCISE):
-    """The result of one exercise, played on the hidden cases."""
+def row(student, answer, exercise=EXERCISE, seed=SEED):
+    """The result of one exercise, played on the hidden cases of a seed."""
     found = [
-        play_check(check, local_student({exercise: answer}), cases_of("memory", SEED)[exercise],
+        play_check(check, local_student({exercise: answer}), cases_of("memory", seed)[exercise],
                    hidden=True)
         for check in checks_of("memory")[exercise]
     ]  # fmt: skip
@@ -35,7 +35,7 @@ def row(student, answer, exercise=EXERCISE):
                     status=each.status, expected=each.expected, got=each.got, case=each.case)
         for each in found
     ]  # fmt: skip
-    return replace(result(student, lab=LAB), checks=checks)
+    return replace(result(student, lab=LAB), checks=checks, versions={"seed": str(seed)})
 
 
 def play(cell, **names):
@@ -65,7 +65,7 @@ def test_every_hidden_input_can_be_written_down_and_read_back(lab):
 
 def test_a_pasted_cell_fails_where_the_student_failed_and_passes_for_a_right_answer(capsys):
     rows = [row("ann", wrong_model), row("bob", memory.largest_model)]
-    cells = case_cells(rows, SEED, EXERCISE, student="ann")
+    cells = case_cells(rows, EXERCISE, student="ann")
     assert len(cells) == len(NAMES)
     for cell in cells:
         calls = play(cell, largest_model=wrong_model)
@@ -77,21 +77,21 @@ def test_a_pasted_cell_fails_where_the_student_failed_and_passes_for_a_right_ans
 
 def test_a_cell_says_what_was_expected_what_came_and_how_many_fail():
     rows = [row("ann", wrong_model), row("cy", wrong_model)]
-    [cell] = case_cells(rows, SEED, EXERCISE, NAMES[0])
+    [cell] = case_cells(rows, EXERCISE, NAMES[0])
     comment = " ".join(line.removeprefix("# ") for line in cell.splitlines() if line[:2] == "# ")
     found = rows[0].checks[0]
-    assert "2 students fail at this case." in comment
+    assert "2 students fail at this case, each with values of their own." in comment
     assert f"expected {found.expected}, got {found.got}" in comment
     assert str(cases_of("memory", SEED)[EXERCISE][found.case]) in comment
 
 
 def test_without_a_failure_the_first_case_of_the_check_is_shown():
-    [cell] = case_cells([row("bob", memory.largest_model)], SEED, EXERCISE, NAMES[1])
+    [cell] = case_cells([row("bob", memory.largest_model)], EXERCISE, NAMES[1])
     assert f'replay("memory", "{NAMES[1]}"' in cell
 
 
 def test_an_answer_of_the_students_own_hides_nothing():
-    [cell, *_] = case_cells([row("ann", {}, "kv_table")], SEED, "kv_table")
+    [cell, *_] = case_cells([row("ann", {}, "kv_table")], "kv_table")
     assert "No input is hidden." in cell
     assert "replay" not in cell
 
@@ -107,7 +107,7 @@ def test_an_answer_of_the_students_own_hides_nothing():
 )
 def test_what_cannot_be_shown_is_refused_in_a_sentence(asked, told):
     with pytest.raises(NoCaseError, match=told):
-        case_cells([row("bob", memory.largest_model)], SEED, *asked)
+        case_cells([row("bob", memory.largest_model)], *asked)
 
 
 def test_whose_case_cannot_be_shown_is_told_why_and_where_there_are_cases():
@@ -124,11 +124,10 @@ def test_whose_case_cannot_be_shown_is_told_why_and_where_there_are_cases():
         ("training", "", "carol"): "the checks of training did not run on the file of carol",
     }.items():
         with pytest.raises(NoCaseError, match=f"^{told}; failed checks are in largest_model$"):
-            case_cells([carol], SEED, *asked)
+            case_cells([carol], *asked)
 
 
 def test_feedback_shows_the_case_only_after_the_last_attempt(tmp_path):
-    (tmp_path / "seed").write_text(f"{SEED}\n")
     ann = row("ann", wrong_model)
     page = write_feedback(tmp_path, ann, with_cases=True).read_text()
     assert page.count("def hidden_case():") == len(NAMES)
@@ -136,7 +135,6 @@ def test_feedback_shows_the_case_only_after_the_last_attempt(tmp_path):
 
 
 def test_a_failure_without_a_case_has_no_cell(tmp_path):
-    (tmp_path / "seed").write_text(f"{SEED}\n")
     checks = [replace(each, case=-1) for each in row("ann", wrong_model).checks]
     page = write_feedback(tmp_path, result("ann", lab=LAB, checks=checks), with_cases=True)
     assert "hidden_case" not in page.read_text()
@@ -145,7 +143,6 @@ def test_a_failure_without_a_case_has_no_cell(tmp_path):
 def test_the_command_prints_the_cells(tmp_path):
     from typer.testing import CliRunner
 
-    (tmp_path / "seed").write_text(f"{SEED}\n")
     ann = row("ann", wrong_model)
     (tmp_path / "results.jsonl").write_text(ann.to_json() + "\n")
     arguments = ["case", str(tmp_path), "01", EXERCISE, "--student", "ann"]

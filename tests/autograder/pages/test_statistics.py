@@ -145,6 +145,15 @@ def test_what_is_not_judged_is_counted_apart_and_is_no_misconception():
     assert frequent_causes(rows) == []
 
 
+def test_what_was_compared_is_counted_together_at_the_numbers_of_other_cases():
+    def rows(*texts):
+        return [result(text, (0,), messages={"a": Wrong(text)}) for text in texts]
+
+    [cause] = frequent_causes(rows("the row of (4, 1_024)", "the row of (16, 64)", "the column"))
+    assert (cause.n, cause.text) == (2, "the row of (4, 1_024)")
+    assert frequent_causes(rows("Gamma 64 is left out.", "Gamma 1 is left out.")) == []
+
+
 def test_misconceptions_are_counted_by_student_and_not_by_their_numbers():
     def wrong(name, got):
         it = Wrong(

@@ -39,7 +39,8 @@ def step_cases(rng: random.Random) -> dict[str, list]:
 def random_row(rng: random.Random, n: int, least: float = 0.06) -> Row:
     """A distribution of which no share is below `least`."""
     raw = [rng.random() ** 2 for _ in range(n)]
-    return tuple(least + (1 - n * least) * one / sum(raw) for one in raw)
+    total = sum(raw)
+    return tuple(least + (1 - n * least) * one / total for one in raw)
 
 
 def _distributions(rng: random.Random) -> list[DistributionCase]:

@@ -5,7 +5,7 @@ mistake shows in one check.
 """
 
 from dataclasses import asdict, dataclass, field
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -67,7 +67,7 @@ class StepCase:
         return _random_model(TransformerConfig(*sizes, VOCAB_SIZE, 32), self.seed)
 
 
-@cache
+@lru_cache(maxsize=32)
 def _random_model(config: TransformerConfig, seed: int) -> Transformer:
     return Transformer.random(config, torch.Generator().manual_seed(seed))
 
