@@ -154,15 +154,20 @@ class Search:
             if len(runs) == len(exercise.checks):
                 proposed = proposed.told(signs[1:], runs)
         if exercise.plays:
-            exercise = self._limited(exercise)
+            exercise = self._with_slips(self._limited(exercise), proposed)
         self.code[name] = _numbered(source, name)
         yield from self._asked(proposed.candidates(exercise, rng)[:MOST_TRIED])
 
     def _limited(self, exercise: Exercise) -> Exercise:
         """The exercise with a limit for its plays."""
         before_s = self._session.spent_s
-        _tried(partial(self._stage.runs, exercise, exercise.own))
+        _tried(partial(self._stage.runs, exercise, exercise.noted[1]))
         return replace(exercise, limit_s=self._limit_s(before_s))
+
+    def _with_slips(self, exercise: Exercise, proposed: Proposed) -> Exercise:
+        """The exercise with what its plays give after slips."""
+        slips = _tried(partial(self._stage.slips, exercise, proposed.slips))
+        return replace(exercise, slips=slips or ())
 
     def _limit_s(self, before_s: float) -> float:
         return max(LEAST_LIMIT_S, LIMIT_SHARE * (self._session.spent_s - before_s))
