@@ -1,6 +1,7 @@
 """What may become a question: a change of a definition, and how its key is computed."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -26,8 +27,8 @@ class Candidate(Protocol):
     exercise: Exercise
 
     @property
-    def line(self) -> int:
-        """Where the change is."""
+    def place(self) -> tuple[str, int]:
+        """The kind of the question, and the line: one is asked about each place."""
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """The question, with its key from this stage; None if the key is trivial, or too long."""
@@ -41,16 +42,15 @@ class OfAChange:
     change: Change | Swap
 
     @property
-    def line(self) -> int:
-        """As `Candidate.line`."""
-        return self.change.line
+    def place(self) -> tuple[str, int]:
+        """As `Candidate.place`."""
+        is_cut = isinstance(self.change, Change) and not self.change.instead
+        return LINE if is_cut else CHANGE, self.change.line
 
     def question(self, sentence: str, **more: Any) -> Question:
         """A question that begins with what is changed, and does not quote the line."""
-        kind = LINE if isinstance(self.change, Change) and not self.change.instead else CHANGE
         said = f"{_said(self.exercise, self.change)} {sentence}"
-        edit = _edit(self.change)
-        return Question(self.exercise.name, kind, self.line, said, edit=edit, **more)
+        return Question(self.exercise.name, *self.place, said, edit=_edit(self.change), **more)
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,31 @@ class BrokenClaim(OfAChange):
 
 
 @dataclass(frozen=True)
-class OtherResult(OfAChange):
-    """With a slip: what does a play give?"""
+class OfResults(OfAChange, ABC):
+    """About the results of plays, before a change and after it."""
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
+        """The question, if the runs of the slips promise one: no process is asked for nothing."""
+        own = self.exercise
+        before = [run.result for run in stage.runs(own, own.noted[1])]
+        promised = next(runs for each, runs in own.slips if each is self.change)
+        if not self._about(before, [run.result for run in promised], seed):
+            return None
+        after = [run.result for run in stage.runs(own, self.change.definition)]
+        return self._about(before, after, seed)
+
+    @abstractmethod
+    def _about(self, before: Sequence[str], after: Sequence[str], seed: str) -> Question | None:
+        """The question about these results."""
+
+
+@dataclass(frozen=True)
+class OtherResult(OfResults):
+    """With a slip: what does a play give?"""
+
+    def _about(self, before: Sequence[str], after: Sequence[str], seed: str) -> Question | None:
         """About the first play whose result changes, and can be told from the others."""
-        own, definition = self.exercise, self.change.definition
-        before, after = ([run.result for run in stage.runs(own, each)]
-                         for each in (own.noted[1], definition))  # fmt: skip
+        own = self.exercise
         for i, play in enumerate(own.plays):
             if not after[i] or after[i] == before[i]:
                 continue
@@ -109,18 +126,14 @@ class OtherResult(OfAChange):
 
 
 @dataclass(frozen=True)
-class SameResult(OfAChange):
+class SameResult(OfResults):
     """Without a line: which one of several calls still gives what it gave, or does not?"""
 
-    def ask(self, stage: Stage, seed: str) -> Question | None:
+    def _about(self, before: Sequence[str], after: Sequence[str], seed: str) -> Question | None:
         """One call of one kind, beside three of the other."""
-        plays = self.exercise.plays
-        definitions = self.exercise.noted[1], self.change.definition
-        before, after = (stage.runs(self.exercise, each) for each in definitions)
-        pairs = [pair for pair in zip(plays, before, after, strict=True)
-                 if pair[1].result and not pair[0].lines]  # fmt: skip
-        same = [play.result for play, one, other in pairs if one.result == other.result]
-        other = [play.result for play, one, other in pairs if one.result != other.result]
+        pairs = [pair for pair in zip(self.exercise.plays, before, after, strict=True) if pair[1]]
+        same = [play.result for play, one, other in pairs if one == other]
+        other = [play.result for play, one, other in pairs if one != other]
         few, many = sorted([same, other], key=len)
         if not few or len(many) < N_OPTIONS - 1:
             return None
@@ -140,19 +153,17 @@ class Trace:
     spot: Spot
 
     @property
-    def line(self) -> int:
-        """As `Candidate.line`."""
-        return self.spot.line
+    def place(self) -> tuple[str, int]:
+        """As `Candidate.place`."""
+        return TRACE, self.spot.line
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """About a value that is not that of the first time, if there is one.
 
         Not about one that stands in the play and never changes, or is the same in all plays.
         """
-        runs, key = (
-            stage.runs(self.exercise, self.exercise.noted[1]),
-            (self.line, self.spot.variable),
-        )
+        runs = stage.runs(self.exercise, self.exercise.noted[1])
+        key = self.spot.line, self.spot.variable
         rng = Random(f"{seed} {key}")
         values = [run.notes.get(key, ()) for run in runs]
         if len({*chain(*values)}) < 2:
@@ -169,13 +180,12 @@ class Trace:
                 continue
             begin = "These lines run." if play.lines else "Somebody calls {}."
             variable = f"`{self.spot.variable}`"
-            role = self.exercise.roles.get(self.line, "the line").split(f"s {variable}")
+            role = self.exercise.roles.get(self.spot.line, "the line").split(f"s {variable}")
             said = ("s it" if role[1:] == [""] else f"s {variable}").join(role)
-            place = f"{said} (line {self.line})"
+            place = f"{said} (line {self.spot.line})"
             question = Question(
                 self.exercise.name,
-                TRACE,
-                self.line,
+                *self.place,
                 f"{_asked(play, begin)} What is `{self.spot.variable}` when {place} has "
                 f"run for the {TIMES[turn]} time?",
                 code=play.text if play.lines else "",
@@ -204,9 +214,9 @@ class SwapOfLines:
     swaps: tuple[Swap, ...]
 
     @property
-    def line(self) -> int:
-        """As `Candidate.line`, of the first swap."""
-        return self.swaps[0].lines[0]
+    def place(self) -> tuple[str, int]:
+        """As `Candidate.place`, of the first swap."""
+        return SWAP, self.swaps[0].line
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """One swap without harm beside swaps that fail a check, and not by a missing name; or one
@@ -227,8 +237,7 @@ class SwapOfLines:
         what = "do all checks still pass" if few is good else "does a check fail"
         question = Question(
             self.exercise.name,
-            SWAP,
-            self.line,
+            *self.place,
             f"Two lines change places. After which of these swaps {what}?",
             why="; ".join(f"{_edit(swap)}: {found.message}" for swap, found in harmful),
         )

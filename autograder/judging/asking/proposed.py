@@ -28,12 +28,10 @@ MOST_SWAPS = 4  # of one kind, beside one of the other
 class Proposed:
     """Changes, swaps and places of values of a definition, in an order of the student's own.
 
-    edits: those that may change results. slips: of them those that people make. played: what the
-    survey plays, in its order. changes, swaps: what it says gives a question. runs: for each check,
-    lines that run in it.
+    slips: those that are played for wrong options. played: what the survey plays, in its order.
+    changes, swaps: what it says gives a question. runs: for each check, lines that run in it.
     """
 
-    edits: tuple[Change, ...]
     slips: tuple[Change | Swap, ...]
     spots: tuple[Spot, ...]
     played: tuple[Change | Swap, ...]
@@ -53,10 +51,9 @@ class Proposed:
         edits = [each for each in changes if not each.says_itself and _is_plain(each)]
         played: list[Change | Swap] = [*edits, *swaps]
         slips = [*edits, *(each for each in swaps if each.are_neighbours)]
-        for each in (edits, slips, spots, played):
+        for each in (slips, spots, played):
             rng.shuffle(each)
-        slips = slips[:MOST_SLIPS]
-        return cls(tuple(edits), tuple(slips), tuple(spots), tuple(played[:n_played]))
+        return cls(tuple(slips[:MOST_SLIPS]), tuple(spots), tuple(played[:n_played]))
 
     def told(self, signs: Sequence[str], runs: Sequence[Sequence] = ()) -> "Proposed":
         """With those of which the survey says that they break some claims and not all; of the
@@ -77,12 +74,11 @@ class Proposed:
             [SwapOfLines(exercise, self.swaps)] if self.swaps else []
         ]
         if exercise.plays:
-            cuts = (
-                [] if exercise.plays[0].lines else [each for each in self.edits if not each.instead]
-            )
+            edits = [each for each, _ in exercise.slips]
+            cuts = [each for each in edits if isinstance(each, Change) and not each.instead]
             kinds += [
-                [OtherResult(exercise, each) for each, _ in exercise.slips],
-                [SameResult(exercise, each) for each in cuts],
+                [OtherResult(exercise, each) for each in edits],
+                [SameResult(exercise, each) for each in cuts if not exercise.plays[0].lines],
                 [Trace(exercise, each) for each in self.spots],
             ]
         rng.shuffle(kinds)

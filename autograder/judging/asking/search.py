@@ -177,14 +177,16 @@ class Search:
         used, left = set(), [*candidates]
         while left:
             lines = {line for _, line in used}
-            candidate = next((each for each in left if each.line not in lines), left[0])
+            candidate = next((each for each in left if each.place[1] not in lines), left[0])
             left.remove(candidate)
+            if candidate.place in used:
+                continue
             is_stuck = self._stage.overruns[candidate.exercise.name] >= MOST_OVERRUNS
             if self._is_over or is_stuck:
                 return
             question = self._question(candidate)
-            if question and (question.kind, question.line) not in used:
-                used.add((question.kind, question.line))
+            if question:
+                used.add(candidate.place)
                 yield candidate, question
 
     def _question(self, candidate: Candidate) -> Question | None:
