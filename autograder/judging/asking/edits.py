@@ -66,11 +66,14 @@ def noted(source: str, name: str) -> tuple[list[Spot], str]:
     """Places where a variable gets a value by more than one step; the definition that notes it.
 
     None in a function that calls itself, or yields: which time is the first is not plain there.
+    None in a kernel in Triton, which may not call what notes it.
     """
     found, lines = read_definition(source, name)
     spots: list[Spot] = []
-    if found is None or any(
-        isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(found)
+    if (
+        found is None
+        or "tl.constexpr" in source
+        or any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(found))
     ):
         return spots, "\n".join(lines)
     again = {each for function in ast.walk(found) if _calls_itself(function)

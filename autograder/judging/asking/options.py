@@ -16,9 +16,11 @@ def alike(right: str, others: Sequence[str]) -> list[str]:
 def crossed(right: str, wrong: Sequence[str]) -> list[str]:
     """Wrong values such that no part of the right one tells it: each stands in another one, too.
 
-    As they are, if the right one has no parts, or if all differ from it in the same part alone.
+    As they are, if that holds of the first three, or if all differ from it in the same part alone.
     """
     own, others = _parts(right), [each for each in map(_parts, wrong) if each]
+    if all(part in parts for part, *parts in zip(own, *others[:3], strict=True)):
+        return [*wrong]
     places = [[i for i, one in enumerate(own) if one != each[i]] for each in others]
     for each, differ in zip(others, places, strict=True):
         for other, more in zip(others, places, strict=True):

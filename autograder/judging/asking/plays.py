@@ -37,7 +37,7 @@ def __note__(line, variable, value):
     if len(__notes__) < 200 and sum(each[:2] == (line, variable) for each in __notes__) < 4:
         __notes__.append((line, variable, __plain__(value)))
 """
-# What runs the same plays with other definitions; "" for a play that raises. It ends in time.
+# What runs the same plays with other definitions; a dict for one that raises. It ends in time.
 OTHERS = """
 def others_of_code():
     import time
@@ -48,13 +48,13 @@ def others_of_code():
             break
         found.append([])
         try:
-            with time_limit({limit_s} / 3, time.process_time):
+            with time_limit({limit_s} / 2, time.process_time):
                 exec(text, names := dict(globals()))
                 for i in range({n}):
                     try:
                         found[-1].append(names[f"play_{{i}}_of_code"]())
                     except Exception:
-                        found[-1].append(("", []))
+                        found[-1].append(({{}}, []))
         except BaseException:
             pass
     return found

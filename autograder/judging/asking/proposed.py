@@ -20,7 +20,8 @@ from autograder.judging.asking.stage import Exercise
 from autograder.judging.child.survey import is_telling
 from labkit.checks.why.changes import Change, changes_of
 
-MOST_SLIPS = 12  # that are played for wrong options, and asked about
+MOST_SLIPS = 24  # that are played for wrong options, and asked about
+SETS = re.compile(r"\w+(, \w+)*(: [^=]+)? = ")  # without it, the next line finds no such name
 MOST_SWAPS = 4  # of one kind, beside one of the other
 
 
@@ -50,7 +51,10 @@ class Proposed:
             changes, swaps, spots = [], [], []
         edits = [each for each in changes if not each.says_itself and _is_plain(each)]
         played: list[Change | Swap] = [*edits, *swaps]
-        slips = [*edits, *(each for each in swaps if each.are_neighbours)]
+        slips: list[Change | Swap] = [
+            each for each in edits if each.instead or not SETS.match(each.text)
+        ]
+        slips += [each for each in swaps if each.are_neighbours]
         for each in (slips, spots, played):
             rng.shuffle(each)
         return cls(tuple(slips[:MOST_SLIPS]), tuple(spots), tuple(played[:n_played]))

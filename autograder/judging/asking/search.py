@@ -33,7 +33,7 @@ from labkit.checks.why.changes import Change, read_definition, unchanged
 
 N_QUESTIONS = 6
 MOST_OF_ONE = 2  # questions about one exercise at a time
-MOST_TRIED = 10  # candidates of one exercise whose key is computed
+MOST_TRIED = 30  # candidates of one exercise; most are ruled out by runs that are there already
 MOST_PLAYED = 16  # changes of an exercise that the survey plays
 SURVEY_EACH_S, SEARCH_S = 6.0, 20.0  # of the student's time
 LEAST_LIMIT_S, LIMIT_SHARE = 0.5, 8  # of a play: at least, and times what it takes unchanged

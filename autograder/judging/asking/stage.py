@@ -21,7 +21,7 @@ T = TypeVar("T")
 FIRST_LIMIT_S = 5.0  # of the student's own time, before it is known how long a play takes
 MOST_CALL_CHARS = 60
 MOST_CHARS, MOST_ITEMS = 48, 8  # of a value that a person can work out
-SLIPS_S = 0.3  # for the plays of all slips together
+SLIPS_S = 0.5  # for the plays of all slips together
 
 
 @dataclass(frozen=True, slots=True)

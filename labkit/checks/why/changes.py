@@ -141,7 +141,8 @@ def _edits(statement: ast.stmt, lines: Sequence[str], others: Mapping[str, str])
             old = line[node.col_offset : node.end_col_offset].decode()
             instead, text = f"{before}{other}{after}", lines[node.lineno - 1].strip()
             if isinstance(node, ast.Constant):  # with what it is an index or argument of
-                head, tail = re.search(r"[\w.\[=-]*$", before)[0], re.match(r"\]*", after)[0]
+                head = re.search(r"([\w.]+\[|\b\w+=)?-?$", before)[0]
+                tail = "]" * ("[" in head and after[:1] == "]")
                 old, other = f"{head}{old}{tail}", f"{head}{other}{tail}"
             yield node.lineno - 1, node.lineno, text, instead, old, other
 

@@ -268,3 +268,9 @@ def test_a_slip_takes_a_variable_of_the_same_kind_and_never_one_of_another_funct
         (6, "2 * n_keys - self.n_layers", "self.n_layers - 2 * n_keys"),
         (6, "2 * n_keys", "n_keys"), (6, "self.n_layers", "self.n_heads"),
     }  # fmt: skip
+
+
+def test_a_number_is_named_with_what_it_is_an_index_or_argument_of():
+    source = "def f(x):\n    return g(x[-1], [3], dim=0)\n"
+    slips = {(each.old, each.new) for each in changes_of(source, "f") if each.instead}
+    assert slips == {("x[-1]", "x[-2]"), ("3", "4"), ("dim=0", "dim=1")}
