@@ -19,7 +19,7 @@ def crossed(right: str, wrong: Sequence[str]) -> list[str]:
     As they are, if that holds of the first three, or if all differ from it in the same part alone.
     """
     own, others = _parts(right), [each for each in map(_parts, wrong) if each]
-    if all(part in parts for part, *parts in zip(own, *others[:3], strict=True)):
+    if len(others) > 2 and all(part in rest for part, *rest in zip(own, *others[:3], strict=True)):
         return [*wrong]
     places = [[i for i, one in enumerate(own) if one != each[i]] for each in others]
     for each, differ in zip(others, places, strict=True):
