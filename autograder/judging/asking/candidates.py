@@ -176,6 +176,7 @@ class Trace:
         for i, turn in turns:
             play, right = self.exercise.plays[i], values[i][turn]
             is_literal = len({*values[i]}) == 1 and right in re.findall(r"\w+", play.text)
+            is_literal |= not right.isalnum() and right in play.text
             if not right or right in play.given or is_literal:
                 continue
             begin = "These lines run." if play.lines else "Somebody calls {}."

@@ -189,9 +189,9 @@ def _role(statement: ast.stmt) -> tuple[str, str]:
             return "the loop", f" over `{text_of(target)}`"
         case ast.Expr(value=ast.Call(func=called)):
             return "the line", f" that calls `{text_of(called)}`"
-        case ast.If() | ast.While() | ast.Return() | ast.With() | ast.Try() | ast.Delete():
-            return f"the `{type(statement).__name__.lower()}`", ""
-    return "the statement", ""
+        case ast.Expr():
+            return "the line", " with an expression alone"
+    return f"the `{type(statement).__name__.lower().replace('delete', 'del')}`", ""
 
 
 def _named(target: ast.expr) -> str:

@@ -176,12 +176,13 @@ def test_a_line_has_a_name_for_a_reader_without_the_code():
         7: "the line of `add` that changes `self.n`",
         8: "the `return` of `add`",
     }
-    two = "def f(x):\n    for i in x:\n        x[i] = 2\n        f(i)\n        f(x)\n"
+    two = "def f(x):\n for i in x:\n  x[i] = 2\n  f(i)\n  f(x)\n  continue\n"
     assert [*roles_of(two, "f").values()] == [
         "the loop of `f` over `i`",
         "the line of `f` that sets an item of `x`",
         "the first line of `f` that calls `f`",
         "the second line of `f` that calls `f`",
+        "the `continue` of `f`",
     ]
 
 
