@@ -296,7 +296,11 @@ def _said(exercise: Exercise, edit: Change | Swap) -> str:
         )
         return f"{both[0].upper()}{both[1:]} change places."
     if edit.instead:
-        return f"In {roles[0]} (line {edit.line}), `{edit.old}` becomes `{edit.new}`."
+        old, new = edit.slip
+        named = re.search(rf"([\w.]+\[-?|\w+=-?){re.escape(old)}(?!\w)\]?", edit.text)
+        if old.isdigit() and named:  # a number, with what it is an index or argument of
+            old, new = named[0], named[1] + new + named[0][len(named[1] + old) :]
+        return f"In {roles[0]} (line {edit.line}), `{old}` becomes `{new}`."
     n_more = edit.text.count("\n")
     place = f"lines {edit.line} to {edit.line + n_more}" if n_more else f"line {edit.line}"
     return f"{roles[0][0].upper()}{roles[0][1:]} ({place}) is left out: `pass` stands there."

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from labkit.checks.names import text_of
-from labkit.checks.why.changes import inner_statements, read_definition, statements_of
+from labkit.checks.why.changes import (
+    Change,
+    changes_of,
+    inner_statements,
+    read_definition,
+    slip_in,
+    statements_of,
+)
 
 MOST_LINES, MOST_CHARS = 400, 20_000  # of a definition that is asked about
 SIMPLE = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Delete
@@ -111,6 +118,24 @@ def roles_of(source: str, name: str) -> dict[int, str]:
             for role, lines in roles.items() for i, line in enumerate(sorted(lines))}  # fmt: skip
 
 
+def slips_of(source: str, name: str) -> list[Change]:
+    """The changes of `check.why`, and those that take another variable of the same kind."""
+    found, _ = read_definition(source, name)
+    others = {
+        (node.lineno, node.col_offset, text_of(node)): names.get(text_of(node), "")
+        for function in (ast.walk(found) if found else ())
+        if isinstance(function, ast.FunctionDef)
+        for names in [_mixed_up(function)]
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+
+    def slip(node: ast.expr) -> str:
+        return slip_in(node) or others.get((node.lineno, node.col_offset, text_of(node)), "")
+
+    return changes_of(source, name, slip)
+
+
 def stored_in(found: ast.AST) -> set[str]:
     """The names that a definition sets."""
     return {each.id for each in ast.walk(found) if isinstance(each, ast.Name)
@@ -202,3 +227,34 @@ def _named(target: ast.expr) -> str:
 
 def _nth(i: int) -> str:
     return TIMES[i] if i < len(TIMES) else f"{i + 1}th"
+
+
+def _mixed_up(function: ast.FunctionDef) -> dict[str, str]:
+    """For a variable or attribute the next one of its kind: they share a word or an annotation, or
+    both have one letter.
+    """
+    kinds: dict[str, set[str]] = {}
+    called = {each.func for each in ast.walk(function) if isinstance(each, ast.Call)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            kinds[node.arg] = {text_of(node.annotation) if node.annotation else "-"}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            kinds.setdefault(node.id, set())
+    own = {*kinds}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and node not in called and text_of(node.value) in own:
+            kinds[text_of(node)] = set()
+    for name in kinds:
+        kinds[name] |= _words(name)
+    found, names = {}, [*kinds]
+    for i, name in enumerate(names):
+        after = [*names[i + 1 :], *names[:i]]
+        found[name] = next((each for each in after if kinds[name] & kinds[each]), "")
+    return found
+
+
+def _words(name: str) -> set[str]:
+    """What the kind of a name is told by; that of an attribute has its object in it."""
+    base, dot, last = name.rpartition(".")
+    words = {""} if len(last) == 1 else {*last.strip("_").split("_")}
+    return {f"{base}{dot}{word}" for word in words}

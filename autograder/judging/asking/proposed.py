@@ -15,10 +15,10 @@ from autograder.judging.asking.candidates import (
     SwapOfLines,
     Trace,
 )
-from autograder.judging.asking.edits import Spot, Swap, swaps_of
+from autograder.judging.asking.edits import Spot, Swap, slips_of, swaps_of
 from autograder.judging.asking.stage import Exercise
 from autograder.judging.child.survey import is_telling
-from labkit.checks.why.changes import Change, changes_of
+from labkit.checks.why.changes import Change
 
 MOST_SLIPS = 24  # that are played for wrong options, and asked about
 SETS = re.compile(r"\w+(, \w+)*(: [^=]+)? = ")  # without it, the next line finds no such name
@@ -45,7 +45,7 @@ class Proposed:
         """All that a definition gives; nothing if it is nested too deep for Python."""
         source, name = exercise.source, exercise.name
         try:
-            changes, swaps = changes_of(source, name), swaps_of(source, name)
+            changes, swaps = slips_of(source, name), swaps_of(source, name)
             spots = [*exercise.noted[0]]
         except RecursionError:
             changes, swaps, spots = [], [], []
@@ -100,5 +100,5 @@ class Proposed:
 
 def _is_plain(change: Change) -> bool:
     """Whether its expression stands once in the line, so that a question can name it alone."""
-    found = re.findall(rf"(?<![\w.]){re.escape(change.old)}(?!\w)", change.text)
-    return not change.instead or len(found) == 1
+    old = re.escape("".join(change.slip[:1]))
+    return not change.instead or len(re.findall(rf"(?<![\w.]){old}(?!\w)", change.text)) == 1

@@ -1,8 +1,7 @@
 """Small changes of a definition: a statement left out, or a slip in one of its expressions."""
 
 import ast
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
@@ -15,7 +14,7 @@ class Change:
 
     line: its place in the cell, from 1. text: the statement as it is written. instead: the changed
     line, "" if the statement is left out. definition: what remains, ready to run. says_itself:
-    whether a reader of the change sees at once what it breaks. old, new: the changed expression.
+    whether a reader of the change sees at once what it breaks. slip: the expression, and its slip.
     """
 
     line: int
@@ -23,8 +22,7 @@ class Change:
     instead: str
     definition: str
     says_itself: bool = False
-    old: str = ""
-    new: str = ""
+    slip: tuple[str, ...] = ()
 
 
 def definition_in(cells: Sequence[str], name: str) -> str:
@@ -35,27 +33,42 @@ def definition_in(cells: Sequence[str], name: str) -> str:
     return ""
 
 
-def changes_of(source: str, name: str) -> list[Change]:
+_BORDER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+
+
+def slip_in(node: ast.expr) -> str:
+    """The text of an expression with a slip; "" if it has none."""
+    match node:
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return text_of(ast.Constant(value + 1))
+        case ast.Compare(left, [operator], right) if type(operator) in _BORDER:
+            return text_of(ast.Compare(left, [_BORDER[type(operator)]()], right))
+        case ast.BinOp(left, ast.Add() | ast.Sub(), ast.Constant(value=int())):
+            return text_of(left)
+        case ast.BinOp(left, ast.Mult(), right):
+            return max(text_of(left), text_of(right), key=len)
+        case ast.BinOp(left, ast.Sub(), right):
+            return text_of(ast.BinOp(right, ast.Sub(), left))
+    return ""
+
+
+def changes_of(source: str, name: str, slip: Callable[[ast.expr], str] = slip_in) -> list[Change]:
     """Every small change of the definition of `name` in a cell, in the order of its lines.
 
-    A statement is left out, or there is a slip: a border, a number one off, the next axis, a factor
-    or a one forgotten, a difference turned round, another variable of the same kind. Docstrings,
-    messages and statements that share a line with others stay.
+    A statement is left out, or has a slip. Docstrings, messages and statements that share a line
+    with others stay.
     """
     found = _definition(source, name)
     if found is None:
         return []
     lines, changes = _alone(source, found), []
-    others = {each: names for function in ast.walk(found) if isinstance(function, ast.FunctionDef)
-              for names in [_same_kind(function)] for each in ast.walk(function)}  # fmt: skip
     for statement in statements_of(found):
-        kinds = others.get(statement, {})
-        for start, end, text, instead, *words in _edits(statement, lines, kinds):
+        for start, end, text, instead, *words in _edits(statement, lines, slip):
             same_lines = [""] * (end - start - 1)  # so errors name the lines of the cell
             kept = [*lines[:start], instead, *same_lines, *lines[end:]]
             shown = "" if instead.strip() == "pass" else instead.strip()
             plain = _says_itself(statement, is_cut=not shown)
-            changes.append(Change(start + 1, text, shown, "\n".join(kept), plain, *words))
+            changes.append(Change(start + 1, text, shown, "\n".join(kept), plain, tuple(words)))
     return changes
 
 
@@ -122,10 +135,8 @@ def statements_of(node: ast.AST) -> Iterator[ast.stmt]:
         yield from statements_of(each)
 
 
-def _edits(statement: ast.stmt, lines: Sequence[str], others: Mapping[str, str]) -> Iterator[tuple]:
-    """(first line, line after the last, text, instead) for each edit of a statement; of a slip,
-    the expression and its slip, too.
-    """
+def _edits(statement: ast.stmt, lines: Sequence[str], slip: Callable) -> Iterator[tuple]:
+    """(first line, line after the last, text, instead) of each edit, then the words of a slip."""
     start, end = statement.lineno - 1, statement.end_lineno or statement.lineno
     indent = lines[start].encode()[: statement.col_offset].decode()
     after = lines[end - 1].encode()[statement.end_col_offset :].decode().strip(" ;")
@@ -135,15 +146,11 @@ def _edits(statement: ast.stmt, lines: Sequence[str], others: Mapping[str, str])
     if isinstance(statement, ast.Raise):
         return
     for node in _own_expressions(statement):
-        if (other := _slip(node, others)) and node.lineno == node.end_lineno:
+        if (other := slip(node)) and node.lineno == node.end_lineno:
             line = lines[node.lineno - 1].encode()  # columns count bytes
             before, after = line[: node.col_offset].decode(), line[node.end_col_offset :].decode()
             old = line[node.col_offset : node.end_col_offset].decode()
             instead, text = f"{before}{other}{after}", lines[node.lineno - 1].strip()
-            if isinstance(node, ast.Constant):  # with what it is an index or argument of
-                head = re.search(r"([\w.]+\[|\b\w+=)?-?$", before)[0]
-                tail = "]" * ("[" in head and after[:1] == "]")
-                old, other = f"{head}{old}{tail}", f"{head}{other}{tail}"
             yield node.lineno - 1, node.lineno, text, instead, old, other
 
 
@@ -157,60 +164,6 @@ def _own_expressions(statement: ast.AST) -> Iterator[ast.expr]:
                 yield child
             if not isinstance(child, ast.JoinedStr):
                 yield from _own_expressions(child)
-
-
-_BORDER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
-
-
-def _slip(node: ast.expr, others: Mapping[str, str]) -> str:
-    """The text of an expression with a slip; "" if it has none."""
-    match node:
-        case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return text_of(ast.Constant(value + 1))
-        case ast.Compare(left, [operator], right) if type(operator) in _BORDER:
-            return text_of(ast.Compare(left, [_BORDER[type(operator)]()], right))
-        case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult(), ast.Constant(value=int())):
-            return text_of(left)
-        case ast.BinOp(ast.Constant(value=int()), ast.Add() | ast.Mult(), right):
-            return text_of(right)
-        case ast.BinOp(left, ast.Mult(), right):
-            return max(text_of(left), text_of(right), key=len)
-        case ast.BinOp(left, ast.Sub(), right):
-            return text_of(ast.BinOp(right, ast.Sub(), left))
-        case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()):
-            return others.get(text_of(node), "")
-    return ""
-
-
-def _same_kind(function: ast.FunctionDef) -> dict[str, str]:
-    """For a variable or an attribute the next one of its kind: they share a word, or an annotation,
-    or both have one letter.
-    """
-    kinds: dict[str, set[str]] = {}
-    called = {each.func for each in ast.walk(function) if isinstance(each, ast.Call)}
-    for node in ast.walk(function):
-        if isinstance(node, ast.arg):
-            kinds[node.arg] = {text_of(node.annotation) if node.annotation else "-"}
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            kinds.setdefault(node.id, set())
-    own = {*kinds}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Attribute) and node not in called and text_of(node.value) in own:
-            kinds[text_of(node)] = set()
-    for name in kinds:
-        kinds[name] |= _words(name)
-    found, names = {}, [*kinds]
-    for i, name in enumerate(names):
-        after = [*names[i + 1 :], *names[:i]]
-        found[name] = next((each for each in after if kinds[name] & kinds[each]), "")
-    return found
-
-
-def _words(name: str) -> set[str]:
-    """What the kind of a name is told by; that of an attribute has its object in it."""
-    base, dot, last = name.rpartition(".")
-    words = {""} if len(last) == 1 else {*last.strip("_").split("_")}
-    return {f"{base}{dot}{word}" for word in words}
 
 
 def inner_statements(node: ast.AST) -> list[ast.stmt]:

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from autograder.builder.source import read_labs
-from autograder.judging.asking.edits import Swap, is_askable, noted, roles_of, swaps_of
+from autograder.judging.asking.candidates import _said
+from autograder.judging.asking.edits import Swap, is_askable, noted, roles_of, slips_of, swaps_of
 from autograder.judging.asking.options import alike, crossed, neighbours
 from autograder.judging.asking.plays import CHOICE, TEXTS, plays_of, plays_of_calls, staged
 from autograder.judging.asking.proposed import Proposed
@@ -110,12 +111,39 @@ def test_a_call_is_asked_about_with_other_numbers_too():
     assert all(each.given[1:] == ("True", "1") and not each.lines for each in plays)
 
 
+def test_a_slip_takes_a_variable_of_the_same_kind_and_never_one_of_another_function():
+    source = (
+        "class Cache:\n"
+        "    def __init__(self, n_heads: int, dim: float):\n"
+        "        self.n_heads, self.n_layers = n_heads, 0\n"
+        "    def size(self, keys: list, values: list, name: str):\n"
+        "        n_keys = len(keys) * self.n_heads\n"
+        "        return 2 * n_keys - self.n_layers, name\n"
+    )
+    changes = slips_of(source, "Cache")
+    slips = {(each.line, *each.slip) for each in changes if each.instead}
+    assert slips == {
+        (3, "0", "1"), (5, "keys", "values"), (6, "n_keys", "keys"),
+        (5, "len(keys) * self.n_heads", "self.n_heads"), (5, "self.n_heads", "self.n_layers"),
+        (6, "2 * n_keys - self.n_layers", "self.n_layers - 2 * n_keys"),
+        (6, "2 * n_keys", "n_keys"), (6, "self.n_layers", "self.n_heads"),
+    }  # fmt: skip
+
+
+def test_a_number_is_named_with_what_it_is_an_index_or_argument_of():
+    source = "def f(x):\n    return g(x[-1], 30, dim=0)\n"
+    exercise = Exercise("f", source, [], [])
+    said = {_said(exercise, each).partition(", ")[2] for each in slips_of(source, "f")}
+    assert said == {
+        "", "`x[-1]` becomes `x[-2]`.", "`30` becomes `31`.", "`dim=0` becomes `dim=1`."
+    }  # fmt: skip
+
+
 def test_a_number_of_thousands_of_digits_is_left_as_it_is():
     source = MEAN.replace("x * 2", f"0x{'f' * 5000} * x - 2")
     assert [each.instead for each in changes_of(source, "mean") if each.line == 10] == [
         "",
         "last = x - 2  # twice",
-        f"last = 0x{'f' * 5000} * n - 2  # twice",
     ]
 
 

@@ -19,7 +19,7 @@ from autograder.cli import app
 from autograder.grading.pool import SteadySlot, uid_of
 from autograder.grading.slot_files import write_slot_files
 from autograder.intake.collect import Submission
-from autograder.judging.asking.edits import TIMES, swaps_of
+from autograder.judging.asking.edits import TIMES, slips_of, swaps_of
 from autograder.judging.asking.sheet import BLANK, CHANGE, KINDS, LINE, SWAP, TRACE, Order, Sheet
 from autograder.judging.jobs import SlotSettings
 from autograder.judging.wall import strongest_rung
@@ -29,7 +29,7 @@ from autograder.proof.matrix import namespace_of
 from autograder.record.results import CheckResult
 from labkit.checks.core import checks_of, open_cases_of
 from labkit.checks.why.asked import play_here
-from labkit.checks.why.changes import changes_of, definition_in, unchanged
+from labkit.checks.why.changes import definition_in, unchanged
 
 LAB = "01_memory"
 SEED = 1
@@ -164,7 +164,7 @@ def definitions_of(question, source):
         assert text.count(named[2]) >= 1 and named[3] in instead
     return [
         each.definition
-        for each in changes_of(source, question.exercise)
+        for each in slips_of(source, question.exercise)
         if (each.line, each.text, each.instead) == (question.line, text, instead)
     ]
 

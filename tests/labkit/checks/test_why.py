@@ -42,20 +42,15 @@ def test_each_change_leaves_out_one_statement_or_is_one_slip():
     assert found == [
         (6, "if x < low:\n    return low", ""),
         (6, "if x < low:", "if x <= low:"),
-        (6, "if x < low:", "if low < low:"),
-        (6, "if x < low:", "if x < x:"),
         (7, "return low", ""),
-        (7, "return low", "return x"),
         (8, "while False: pass", ""),
         (9, "return x + 1", ""),
         (9, "return x + 1", "return x"),
-        (9, "return x + 1", "return low + 1"),
     ]
     for each in changes_of(CLAMP, "clamp"):
         compile(each.definition, "changed", "exec")
         assert each.definition.startswith("\n\n\ndef clamp") and "math" not in each.definition
-        assert each.definition.splitlines()[-1].strip() in ("pass", "return x", "return x + 1",
-                                                            "return low + 1")  # fmt: skip
+        assert each.definition.endswith("\n    pass") or "return x" in each.definition
 
 
 def test_the_newest_cell_that_defines_a_name_is_asked_about():
@@ -103,7 +98,6 @@ def test_a_change_that_says_itself_what_breaks_gives_no_question():
         (2, ""),
         (2, "if x <= 0:"),
         (2, "if x < 1:"),
-        (2, "if y < 0:"),
         (3, ""),
         (4, ""),
         (5, ""),
@@ -248,29 +242,3 @@ def test_a_memo_of_the_notebook_is_not_written_by_changed_code(memory):
     play = play_here(names, checks_of("memory")["n_params"], open_cases_of("memory")["n_params"])
     play("def n_params(config):\n    SEEN[1] = 1\n    return 1, 1")
     assert names["SEEN"] == {}
-
-
-def test_a_slip_takes_a_variable_of_the_same_kind_and_never_one_of_another_function():
-    source = (
-        "class Cache:\n"
-        "    def __init__(self, n_heads: int, dim: float):\n"
-        "        self.n_heads, self.n_layers = n_heads, 0\n"
-        "    def size(self, keys: list, values: list, name: str):\n"
-        "        n_keys = len(keys) * self.n_heads\n"
-        "        return 2 * n_keys - self.n_layers, name\n"
-    )
-    slips = {
-        (each.line, each.old, each.new) for each in changes_of(source, "Cache") if each.instead
-    }
-    assert slips == {
-        (3, "0", "1"), (5, "keys", "values"), (6, "n_keys", "keys"),
-        (5, "len(keys) * self.n_heads", "self.n_heads"), (5, "self.n_heads", "self.n_layers"),
-        (6, "2 * n_keys - self.n_layers", "self.n_layers - 2 * n_keys"),
-        (6, "2 * n_keys", "n_keys"), (6, "self.n_layers", "self.n_heads"),
-    }  # fmt: skip
-
-
-def test_a_number_is_named_with_what_it_is_an_index_or_argument_of():
-    source = "def f(x):\n    return g(x[-1], [3], dim=0)\n"
-    slips = {(each.old, each.new) for each in changes_of(source, "f") if each.instead}
-    assert slips == {("x[-1]", "x[-2]"), ("3", "4"), ("dim=0", "dim=1")}
