@@ -1,6 +1,7 @@
 """What an oral question may change, and how a value is written on a page."""
 
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from autograder.judging.asking.proposed import Proposed
 from autograder.judging.asking.search import SLOW
 from autograder.judging.asking.stage import Exercise, shown
 from autograder.judging.child.survey import is_telling
+from autograder.proof.matrix import namespace_of
 from labkit.checks.tables.calls import Call
 from labkit.checks.why.changes import Change, changes_of, left_out
 
@@ -103,6 +105,15 @@ def test_every_play_is_code_and_has_numbers_of_its_own():
             len({each.text for each in plays} | {each.text for each in plays_of(name, Random(2))})
             > 2
         )
+
+
+def test_every_play_gives_a_short_value_with_the_answer():
+    for lab in read_labs():
+        names = namespace_of(lab) | {"torch": torch, "SimpleNamespace": SimpleNamespace}
+        for cell in lab.exercises:
+            for play in plays_of(cell.name, Random(1)):
+                exec(play.lines, names)
+                assert shown(eval(play.result, names)), play.text
 
 
 def test_a_call_is_asked_about_with_other_numbers_too():
