@@ -15,7 +15,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbformat import NotebookNode, from_dict
@@ -39,13 +39,14 @@ AROUND = " \t.()\"'“”‘’"  # what stands beside a letter
 INTRO = """\
 # Questions about your code of {lab}
 
-This notebook has {n} questions about code that you handed in. They take 10 to 15 minutes. Read the
-code, and write the letter of one answer between the quotes below each question: `q1 = "B"`. One
-answer is right. All questions count the same, and {points:g} points are given in all.
+This notebook has {n} questions about code that you handed in. They take 10 to 15 minutes. Write the
+letter of one answer between the quotes below each question: `q1 = "B"`. One answer is right. All
+questions count the same, and {points:g} points are given in all.
 
-A claim holds if its check passes, and fails if its check fails. Line numbers are those of your own
-cell. Each question changes your code alone, as it was handed in. Lines that a question runs come
-after your notebook; `torch` and `SimpleNamespace` are imported there.
+A claim holds if its check passes, and fails if its check fails. A question names a line by what it
+does, and by its number in your own cell. Each question changes your code alone, as it was handed
+in. Lines that a question runs come after your notebook; `torch` and `SimpleNamespace` are imported
+there.
 
 Nobody else has these questions. Hand in this notebook under your own name: it is number `{number}`.
 """
@@ -94,7 +95,7 @@ def write_notebooks(
     points = worth_of(lab.name, known)
     for order, sheet in zip(new, sheets_of(out, lab, new, jobs, sandbox), strict=True):
         if len(sheet.questions) >= FEWEST:
-            asked = Asked(secrets.token_hex(8), points, sheet)
+            asked = Asked(secrets.token_hex(8), points, replace(sheet, code=()))
             path = _store(out, lab.name) / f"{order.submission.student}.json"
             write_whole(path, asked.to_json())
             known[order.submission.student] = asked
@@ -142,7 +143,7 @@ def worth_of(lab: str, known: Mapping[str, Asked]) -> float:
 
 
 def notebook_of(lab: str, asked: Asked) -> NotebookNode:
-    """A student's notebook: questions, and a cell for each letter."""
+    """A student's notebook: questions, and a cell for each letter. Older sheets show the code."""
     n = len(asked.questions)
     intro = INTRO.format(lab=lab, n=n, points=asked.points, number=asked.number)
     cells = [new_markdown_cell(intro, id="intro")]
@@ -150,7 +151,7 @@ def notebook_of(lab: str, asked: Asked) -> NotebookNode:
     for i, (name, question) in enumerate(asked.questions.items(), 1):
         if question.exercise != shown:
             shown = question.exercise
-            text = f"## `{shown}`\n\n{_block(code.get(shown, ''))}"
+            text = "\n\n".join([f"## `{shown}`", *map(_block, filter(None, [code.get(shown)]))])
             cells.append(new_markdown_cell(text, id=f"code-{i}"))
         cells.append(new_markdown_cell(_written(i, question), id=f"question-{i}"))
         cells.append(_answer(name, f'{name} = ""'))

@@ -1,24 +1,24 @@
 """What may become a question: a change of a definition, and how its key is computed."""
 
 import re
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
-from autograder.judging.asking.edits import Spot, Swap
-from autograder.judging.asking.options import alike, neighbours
+from autograder.judging.asking.edits import TIMES, Spot, Swap
+from autograder.judging.asking.options import alike, crossed, neighbours
 from autograder.judging.asking.plays import Play
 from autograder.judging.asking.sheet import CHANGE, LINE, SWAP, TRACE, Question
 from autograder.judging.asking.stage import Exercise, Stage
 from labkit.checks.core import Finding
 from labkit.checks.why.asked import N_OTHERS, TRIVIAL, question_in, questions_of
-from labkit.checks.why.changes import Change, left_out
+from labkit.checks.why.changes import Change
 
 N_OPTIONS = N_OTHERS + 1
 LONG = re.compile(r"\.\d{5}|\de[-+]")
-TIMES = ("first", "second", "third", "fourth")
 
 
 class Candidate(Protocol):
@@ -27,8 +27,8 @@ class Candidate(Protocol):
     exercise: Exercise
 
     @property
-    def line(self) -> int:
-        """Where the change is."""
+    def place(self) -> tuple[str, int]:
+        """The kind of the question, and the line: one is asked about each place."""
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """The question, with its key from this stage; None if the key is trivial, or too long."""
@@ -39,12 +39,18 @@ class OfAChange:
     """About one change of a definition."""
 
     exercise: Exercise
-    change: Change
+    change: Change | Swap
 
     @property
-    def line(self) -> int:
-        """As `Candidate.line`."""
-        return self.change.line
+    def place(self) -> tuple[str, int]:
+        """As `Candidate.place`."""
+        is_cut = isinstance(self.change, Change) and not self.change.instead
+        return LINE if is_cut else CHANGE, self.change.line
+
+    def question(self, sentence: str, **more: Any) -> Question:
+        """A question that begins with what is changed, and does not quote the line."""
+        said = f"{_said(self.exercise, self.change)} {sentence}"
+        return Question(self.exercise.name, *self.place, said, edit=_edit(self.change), **more)
 
 
 @dataclass(frozen=True)
@@ -60,17 +66,11 @@ class BrokenClaim(OfAChange):
         asked = next(questions_of([self.change], play, seed), None)
         if asked is None or len(asked.claims) < N_OPTIONS:
             return None
-        kind = CHANGE if self.change.instead else LINE
-        return Question(
-            self.exercise.name,
-            kind,
-            self.change.line,
-            f"{left_out(self.change)} Then one of these claims fails. Which one?",
-            asked.claims,
-            asked.right,
-            _code(self.change),
-            f"Its check says: {asked.finding.message}",
+        question = self.question(
+            "Then one of these claims fails. Which one?",
+            why=f"Its check says: {asked.finding.message}",
         )
+        return replace(question, options=asked.claims, right=asked.right)
 
     def _is_enough(self, found: list[Finding]) -> bool:
         """Whether three claims hold and give a question."""
@@ -84,60 +84,62 @@ class BrokenClaim(OfAChange):
 
 
 @dataclass(frozen=True)
-class OtherResult(OfAChange):
-    """With one line changed: what does a play give? others: changes for wrong options."""
-
-    others: tuple[Change, ...]
+class OfResults(OfAChange, ABC):
+    """About the results of plays, before a change and after it."""
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
+        """The question, if the runs of the slips promise one: no process is asked for nothing."""
+        own = self.exercise
+        before = [run.result for run in stage.runs(own, own.noted[1])]
+        promised = next(runs for each, runs in own.slips if each is self.change)
+        if not self._about(before, [run.result for run in promised], seed):
+            return None
+        after = [run.result for run in stage.runs(own, self.change.definition)]
+        return self._about(before, after, seed)
+
+    @abstractmethod
+    def _about(self, before: Sequence[str], after: Sequence[str], seed: str) -> Question | None:
+        """The question about these results."""
+
+
+@dataclass(frozen=True)
+class OtherResult(OfResults):
+    """With a slip: what does a play give?"""
+
+    def _about(self, before: Sequence[str], after: Sequence[str], seed: str) -> Question | None:
         """About the first play whose result changes, and can be told from the others."""
-        before, after, *others = (
-            [run.result for run in stage.runs(self.exercise, each)]
-            for each in (
-                self.exercise.own,
-                *(one.definition for one in (self.change, *self.others)),
-            )
-        )
-        for i, play in enumerate(self.exercise.plays):
+        own = self.exercise
+        for i, play in enumerate(own.plays):
             if not after[i] or after[i] == before[i]:
                 continue
-            question = Question(
-                self.exercise.name,
-                CHANGE,
-                self.line,
-                f"Line {self.line} is changed. {_asked(play, 'What does {} give then?')}",
-                code=_code(self.change, play),
+            question = self.question(
+                _asked(play, "What does {} give then?"),
+                code=play.text if play.lines else "",
                 why=f"As it was handed in, the code gives {before[i]}.",
             )
-            wrong = [before[i], *(each[i] for each in others), *before, *after]
-            if asked := _with_values(question, after[i], wrong, seed):
+            slips = {runs[i].result: _said(own, each) for each, runs in own.slips
+                     if each is not self.change and runs[i].result != before[i]}  # fmt: skip
+            first, rest = {before[i]: "The change is overlooked."}, [*before, *after]
+            if asked := _with_values(question, after[i], first | slips, rest, seed):
                 return asked
         return None
 
 
 @dataclass(frozen=True)
-class SameResult(OfAChange):
+class SameResult(OfResults):
     """Without a line: which one of several calls still gives what it gave, or does not?"""
 
-    def ask(self, stage: Stage, seed: str) -> Question | None:
+    def _about(self, before: Sequence[str], after: Sequence[str], seed: str) -> Question | None:
         """One call of one kind, beside three of the other."""
-        plays = self.exercise.plays
-        definitions = self.exercise.own, self.change.definition
-        before, after = (stage.runs(self.exercise, each) for each in definitions)
-        pairs = [pair for pair in zip(plays, before, after, strict=True)
-                 if pair[1].result and not pair[0].lines]  # fmt: skip
-        same = [play.result for play, one, other in pairs if one.result == other.result]
-        other = [play.result for play, one, other in pairs if one.result != other.result]
+        pairs = [pair for pair in zip(self.exercise.plays, before, after, strict=True) if pair[1]]
+        same = [play.result for play, one, other in pairs if one == other]
+        other = [play.result for play, one, other in pairs if one != other]
         few, many = sorted([same, other], key=len)
         if not few or len(many) < N_OPTIONS - 1:
             return None
         what = "still gives what it gave before" if few is same else "does not give that any more"
-        question = Question(
-            self.exercise.name,
-            LINE,
-            self.line,
-            f"{left_out(self.change)} Which of these calls {what}?",
-            code=self.change.text,
+        question = self.question(
+            f"Which of these calls {what}?",
             why="The lines run in some of these calls alone, or change nothing there.",
         )
         return _with_options(question, few[0], many, seed)
@@ -151,19 +153,17 @@ class Trace:
     spot: Spot
 
     @property
-    def line(self) -> int:
-        """As `Candidate.line`."""
-        return self.spot.line
+    def place(self) -> tuple[str, int]:
+        """As `Candidate.place`."""
+        return TRACE, self.spot.line
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """About a value that is not that of the first time, if there is one.
 
         Not about one that stands in the play and never changes, or is the same in all plays.
         """
-        runs, key = (
-            stage.runs(self.exercise, self.exercise.noted[1]),
-            (self.line, self.spot.variable),
-        )
+        runs = stage.runs(self.exercise, self.exercise.noted[1])
+        key = self.spot.line, self.spot.variable
         rng = Random(f"{seed} {key}")
         values = [run.notes.get(key, ()) for run in runs]
         if len({*chain(*values)}) < 2:
@@ -176,23 +176,33 @@ class Trace:
         for i, turn in turns:
             play, right = self.exercise.plays[i], values[i][turn]
             is_literal = len({*values[i]}) == 1 and right in re.findall(r"\w+", play.text)
+            is_literal |= not right.isalnum() and right in play.text
             if not right or right in play.given or is_literal:
                 continue
             begin = "These lines run." if play.lines else "Somebody calls {}."
+            variable = f"`{self.spot.variable}`"
+            role = self.exercise.roles.get(self.spot.line, "the line").split(f"s {variable}")
+            said = ("s it" if role[1:] == [""] else f"s {variable}").join(role)
+            place = f"{said} (line {self.spot.line})"
             question = Question(
                 self.exercise.name,
-                TRACE,
-                self.line,
-                f"{_asked(play, begin)} What is `{self.spot.variable}` when line {self.line} has "
+                *self.place,
+                f"{_asked(play, begin)} What is `{self.spot.variable}` when {place} has "
                 f"run for the {TIMES[turn]} time?",
-                code=_code(None, play),
+                code=play.text if play.lines else "",
             )
+            slips = {
+                each.notes[key][turn]: _said(self.exercise, slip)
+                for slip, each in ((slip, each[i]) for slip, each in self.exercise.slips)
+                if len(each.notes.get(key, ())) > turn
+            }
             near = [each for each in values[i] if each != right]
             others = [each for one in runs[i].notes.values() for each in one]
             rest = [*(each for one in values for each in one), *others]
             rng.shuffle(near)
             rng.shuffle(rest)
-            if asked := _with_values(question, right, [*near, *play.given, *rest], seed):
+            rest = [*near, *play.given, *rest]
+            if asked := _with_values(question, right, slips, rest, seed):
                 return asked
         return None
 
@@ -205,9 +215,9 @@ class SwapOfLines:
     swaps: tuple[Swap, ...]
 
     @property
-    def line(self) -> int:
-        """As `Candidate.line`, of the first swap."""
-        return self.swaps[0].lines[0]
+    def place(self) -> tuple[str, int]:
+        """As `Candidate.place`, of the first swap."""
+        return SWAP, self.swaps[0].line
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """One swap without harm beside swaps that fail a check, and not by a missing name; or one
@@ -221,34 +231,44 @@ class SwapOfLines:
                 harmless.append(swap)
             elif failed and not any(each.cause in TRIVIAL for each in failed):
                 harmful.append((swap, failed[0]))
-        good, bad = [*map(_said, harmless)], [_said(swap) for swap, _ in harmful]
+        good, bad = [*map(self._place, harmless)], [self._place(swap) for swap, _ in harmful]
         few, many = (good, bad) if len(bad) >= len(good) else (bad, good)
         if not few:
             return None
         what = "do all checks still pass" if few is good else "does a check fail"
         question = Question(
             self.exercise.name,
-            SWAP,
-            self.line,
+            *self.place,
             f"Two lines change places. After which of these swaps {what}?",
-            why="; ".join(f"{_said(swap)}: {found.message}" for swap, found in harmful),
+            why="; ".join(f"{_edit(swap)}: {found.message}" for swap, found in harmful),
         )
         return _with_options(question, few[0], many, seed)
 
+    def _place(self, swap: Swap) -> str:
+        one, other = (self.exercise.roles.get(line, "").replace("`", "") for line in swap.lines)
+        return f"{_edit(swap)}: {one}, and {other}"
+
 
 def _with_values(
-    question: Question, right: str, wrong: Sequence[str], seed: str
+    question: Question, right: str, slips: Mapping[str, str], rest: Sequence[str], seed: str
 ) -> Question | None:
-    """The question with values of the form of the right one, and near one of them.
+    """The question with what slips give, then with other values of the form of the right one.
 
     None for a fraction that nobody works out without a calculator.
     """
     if LONG.search(right):
         return None
     rng = Random(f"{seed}{question.sentence}")
-    options = [*dict.fromkeys(alike(right, [right, *wrong]))]
-    near = [each for one in rng.sample(options, len(options)) for each in neighbours(one, rng)]
-    return _with_options(question, right, [*options[:N_OPTIONS], *near], seed)
+    named = [each for each in dict.fromkeys(alike(right, [*slips])) if each not in ("", right)]
+    first, *others = named or [""]
+    others = [first, *rng.sample(others, len(others))]
+    options = [each for each in dict.fromkeys(alike(right, [*others, *rest])) if each != right]
+    near = [each for one in rng.sample([right, *options], len(options) + 1)
+            for each in neighbours(one, rng)]  # fmt: skip
+    asked = _with_options(question, right, crossed(right, [*options, *near]), seed)
+    said = [f"{each}: {slips[each]}" for each in (asked.options if asked else ())
+            if each != right and each in slips]  # fmt: skip
+    return asked and replace(asked, why=" ".join([asked.why, *said]).strip())
 
 
 def _with_options(
@@ -267,19 +287,32 @@ def _has_failed(found: Sequence[Finding]) -> bool:
     return found[-1].status == "failed"
 
 
-def _said(swap: Swap) -> str:
-    return f"lines {swap.lines[0]} and {swap.lines[1]}"
+def _said(exercise: Exercise, edit: Change | Swap) -> str:
+    """What is changed, in a sentence that names lines by what they do."""
+    roles = [exercise.roles.get(line, "the line") for line in getattr(edit, "lines", [edit.line])]
+    if isinstance(edit, Swap):
+        both = " and ".join(
+            f"{role} (line {line})" for role, line in zip(roles, edit.lines, strict=True)
+        )
+        return f"{both[0].upper()}{both[1:]} change places."
+    if edit.instead:
+        old, new = edit.slip
+        named = re.search(rf"([\w.]+\[-?|\w+=-?){re.escape(old)}(?!\w)\]?", edit.text)
+        if old.isdigit() and named:  # a number, with what it is an index or argument of
+            old, new = named[0], named[1] + new + named[0][len(named[1] + old) :]
+        return f"In {roles[0]} (line {edit.line}), `{old}` becomes `{new}`."
+    n_more = edit.text.count("\n")
+    place = f"lines {edit.line} to {edit.line + n_more}" if n_more else f"line {edit.line}"
+    return f"{roles[0][0].upper()}{roles[0][1:]} ({place}) is left out: `pass` stands there."
+
+
+def _edit(edit: Change | Swap) -> str:
+    """What is changed, as the TA sees it."""
+    if isinstance(edit, Swap):
+        return f"lines {edit.lines[0]} and {edit.lines[1]}"
+    return f"{edit.text}\n# changed to:\n{edit.instead}" if edit.instead else edit.text
 
 
 def _asked(play: Play, words: str) -> str:
     """The words with the call, or with what stands for the lines that are shown."""
     return words.format("the last line" if play.lines else f"`{play.result}`")
-
-
-def _code(change: Change | None, play: Play | None = None) -> str:
-    shown = [] if change is None else [change.text]
-    if change is not None and change.instead:
-        shown.append(f"# changed to:\n{change.instead}")
-    if play is not None and play.lines:
-        shown.append(play.text if change is None else f"# what is run then:\n{play.text}")
-    return "\n".join(shown)

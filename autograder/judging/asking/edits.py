@@ -1,15 +1,23 @@
-"""Changes of a definition for an oral question: two lines swapped, or notes of values."""
+"""Changes of a definition for an oral question: two lines swapped, notes of values, their names."""
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from labkit.checks.why.changes import inner_statements, read_definition, statements_of
+from labkit.checks.names import text_of
+from labkit.checks.why.changes import (
+    Change,
+    changes_of,
+    inner_statements,
+    read_definition,
+    slip_in,
+    statements_of,
+)
 
 MOST_LINES, MOST_CHARS = 400, 20_000  # of a definition that is asked about
 SIMPLE = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Delete
+TIMES = ("first", "second", "third", "fourth")
 STEPS = ast.BinOp | ast.Call | ast.BoolOp | ast.Compare | ast.IfExp | ast.comprehension
 
 
@@ -19,6 +27,16 @@ class Swap:
 
     lines: tuple[int, int]
     definition: str
+
+    @property
+    def line(self) -> int:
+        """The first one."""
+        return self.lines[0]
+
+    @property
+    def are_neighbours(self) -> bool:
+        """Whether one line runs after the other: the slip is to update before what reads."""
+        return self.lines[1] == self.lines[0] + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +73,14 @@ def noted(source: str, name: str) -> tuple[list[Spot], str]:
     """Places where a variable gets a value by more than one step; the definition that notes it.
 
     None in a function that calls itself, or yields: which time is the first is not plain there.
+    None in a kernel in Triton, which may not call what notes it.
     """
     found, lines = read_definition(source, name)
     spots: list[Spot] = []
-    if found is None or any(
-        isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(found)
+    if (
+        found is None
+        or "tl.constexpr" in source
+        or any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(found))
     ):
         return spots, "\n".join(lines)
     again = {each for function in ast.walk(found) if _calls_itself(function)
@@ -81,15 +102,44 @@ def noted(source: str, name: str) -> tuple[list[Spot], str]:
     return spots, "\n".join(f"{text}{notes.get(i, '')}" for i, text in enumerate(lines, 1))
 
 
+def roles_of(source: str, name: str) -> dict[int, str]:
+    """What statements are, by line, for a reader without the code: "the line of `f` that sets `x`".
+
+    Of several that are the same in one function, the role says which one it is.
+    """
+    found, _ = read_definition(source, name)
+    roles: dict[str, list[int]] = {}
+    for function in ast.walk(found) if found else ():
+        if isinstance(function, ast.FunctionDef):
+            for statement in statements_of(function):
+                head, tail = _role(statement)
+                roles.setdefault(f"{head} of `{function.name}`{tail}", []).append(statement.lineno)
+    return {line: role.replace("the ", f"the {_nth(i)} " if len(lines) > 1 else "the ", 1)
+            for role, lines in roles.items() for i, line in enumerate(sorted(lines))}  # fmt: skip
+
+
+def slips_of(source: str, name: str) -> list[Change]:
+    """The changes of `check.why`, and those that take another variable of the same kind."""
+    found, _ = read_definition(source, name)
+    others = {
+        (node.lineno, node.col_offset, text_of(node)): names.get(text_of(node), "")
+        for function in (ast.walk(found) if found else ())
+        if isinstance(function, ast.FunctionDef)
+        for names in [_mixed_up(function)]
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+
+    def slip(node: ast.expr) -> str:
+        return slip_in(node) or others.get((node.lineno, node.col_offset, text_of(node)), "")
+
+    return changes_of(source, name, slip)
+
+
 def stored_in(found: ast.AST) -> set[str]:
     """The names that a definition sets."""
     return {each.id for each in ast.walk(found) if isinstance(each, ast.Name)
             and isinstance(each.ctx, ast.Store)}  # fmt: skip
-
-
-def is_deep(text: str, stored: set[str]) -> bool:
-    """Whether a line reads or sets what another line of the definition has set."""
-    return bool({*re.findall(r"\w+", text)} & {*stored, "self"})
 
 
 def _blocks(node: ast.AST) -> Iterator[Sequence[ast.stmt]]:
@@ -150,3 +200,61 @@ def _calls_itself(function: ast.AST) -> bool:
             and ast.unparse(each.value) == "self")
         for each in ast.walk(function)
     )  # fmt: skip
+
+
+def _role(statement: ast.stmt) -> tuple[str, str]:
+    """What a statement is called, and what it does."""
+    match statement:
+        case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
+            several = getattr(statement, "targets", None) or [statement.target]
+            parts = [part for each in several for part in getattr(each, "elts", [each])]
+            verb = "changes" if isinstance(statement, ast.AugAssign) else "sets"
+            return "the line", f" that {verb} {' and '.join(map(_named, parts))}"
+        case ast.For(target=target):
+            return "the loop", f" over `{text_of(target)}`"
+        case ast.Expr(value=ast.Call(func=called)):
+            return "the line", f" that calls `{text_of(called)}`"
+        case ast.Expr():
+            return "the line", " with an expression alone"
+    return f"the `{type(statement).__name__.lower().replace('delete', 'del')}`", ""
+
+
+def _named(target: ast.expr) -> str:
+    if isinstance(target, ast.Subscript):
+        return f"an item of `{text_of(target.value)}`"
+    return f"`{text_of(target)}`"
+
+
+def _nth(i: int) -> str:
+    return TIMES[i] if i < len(TIMES) else f"{i + 1}th"
+
+
+def _mixed_up(function: ast.FunctionDef) -> dict[str, str]:
+    """For a variable or attribute the next one of its kind: they share a word or an annotation, or
+    both have one letter.
+    """
+    kinds: dict[str, set[str]] = {}
+    called = {each.func for each in ast.walk(function) if isinstance(each, ast.Call)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            kinds[node.arg] = {text_of(node.annotation) if node.annotation else "-"}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            kinds.setdefault(node.id, set())
+    own = {*kinds}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and node not in called and text_of(node.value) in own:
+            kinds[text_of(node)] = set()
+    for name in kinds:
+        kinds[name] |= _words(name)
+    found, names = {}, [*kinds]
+    for i, name in enumerate(names):
+        after = [*names[i + 1 :], *names[:i]]
+        found[name] = next((each for each in after if kinds[name] & kinds[each]), "")
+    return found
+
+
+def _words(name: str) -> set[str]:
+    """What the kind of a name is told by; that of an attribute has its object in it."""
+    base, dot, last = name.rpartition(".")
+    words = {""} if len(last) == 1 else {*last.strip("_").split("_")}
+    return {f"{base}{dot}{word}" for word in words}

@@ -13,6 +13,30 @@ def alike(right: str, others: Sequence[str]) -> list[str]:
     return [each for each in others if form and _form(_value(each)) == form]
 
 
+def crossed(right: str, wrong: Sequence[str]) -> list[str]:
+    """Wrong values such that no part of the right one tells it: each stands in another one, too.
+
+    As they are, if that holds of the first three, or if all differ from it in the same part alone.
+    """
+    own, others = _parts(right), [each for each in map(_parts, wrong) if each]
+    if len(others) > 2 and all(part in rest for part, *rest in zip(own, *others[:3], strict=True)):
+        return [*wrong]
+    places = [[i for i, one in enumerate(own) if one != each[i]] for each in others]
+    for each, differ in zip(others, places, strict=True):
+        for other, more in zip(others, places, strict=True):
+            i, rest = differ[:1], {*differ[1:], *more} - {*differ[:1]}
+            if i and rest:
+                both = [*each]
+                for k in rest if not differ[1:] else ():
+                    both[k] = other[k]
+                mixed = [
+                    [one if (k in i) is is_in else both[k] for k, one in enumerate(own)]
+                    for is_in in (True, False)
+                ]
+                return [_joined(right, parts) for parts in (both, *mixed)]
+    return [*wrong]
+
+
 def neighbours(right: str, rng: Random) -> list[str]:
     """Numbers that a slip would give in place of a number: one off, or a factor of 2."""
     value = _value(right)
@@ -42,3 +66,14 @@ def _form(value: object) -> str:
         inside = [_form(each) for each in value]
         return f"{type(value).__name__} {inside}" if all(inside) else ""
     return ""
+
+
+def _parts(text: str) -> list[str]:
+    """The items of a list or tuple, as they are written; none for one item."""
+    node = ast.parse(text, mode="eval").body
+    items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
+    return [ast.get_source_segment(text, each) or "" for each in items] if len(items) > 1 else []
+
+
+def _joined(like: str, parts: Sequence[str]) -> str:
+    return f"{like[0]}{', '.join(parts)}{like[-1]}"

@@ -34,8 +34,30 @@ def __plain__(value):
     return value if value is None or type(value) in (bool, int, float, str) else {}
 
 def __note__(line, variable, value):
-    if len(__notes__) < 200:
+    if len(__notes__) < 200 and sum(each[:2] == (line, variable) for each in __notes__) < 4:
         __notes__.append((line, variable, __plain__(value)))
+"""
+# What runs the same plays with other definitions; a dict for one that raises. It ends in time.
+OTHERS = """
+def others_of_code():
+    import time
+    from labkit.checks.kernel import time_limit
+    found, began = [], time.process_time()
+    for text in {texts!r}:
+        if time.process_time() - began > {limit_s}:
+            break
+        found.append([])
+        try:
+            with time_limit({limit_s} / 2, time.process_time):
+                exec(text, names := dict(globals()))
+                for i in range({n}):
+                    try:
+                        found[-1].append(names[f"play_{{i}}_of_code"]())
+                    except Exception:
+                        found[-1].append(({{}}, []))
+        except BaseException:
+            pass
+    return found
 """
 PLAY = """
 def play_{i}_of_code():
@@ -75,6 +97,12 @@ def staged(definition: str, plays: Sequence[Play], seed: int) -> str:
     functions = [PLAY.format(i=i, seed=seed, lines=indent(each.lines, "    "), result=each.result)
                  for i, each in enumerate(plays)]  # fmt: skip
     return "\n".join([definition, STAGE, *functions])
+
+
+def staged_side_by_side(definitions: Sequence[str], plays: Sequence[Play], limit_s: float) -> str:
+    """A function that runs all plays with each of the definitions, one after the other."""
+    texts = [staged(each, plays, 1) for each in definitions]
+    return OTHERS.format(texts=texts, n=len(plays), limit_s=limit_s)
 
 
 def plays_of(name: str, rng: Random) -> list[Play]:

@@ -1,5 +1,6 @@
 """The changes of one exercise that may become questions, before and after the survey."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -14,12 +15,13 @@ from autograder.judging.asking.candidates import (
     SwapOfLines,
     Trace,
 )
-from autograder.judging.asking.edits import Spot, Swap, is_deep, stored_in, swaps_of
+from autograder.judging.asking.edits import Spot, Swap, slips_of, swaps_of
 from autograder.judging.asking.stage import Exercise
 from autograder.judging.child.survey import is_telling
-from labkit.checks.why.changes import Change, changes_of, read_definition
+from labkit.checks.why.changes import Change
 
-MOST_WRONG = 3  # changes that are played for wrong options
+MOST_SLIPS = 24  # that are played for wrong options, and asked about
+SETS = re.compile(r"\w+(, \w+)*(: [^=]+)? = ")  # without it, the next line finds no such name
 MOST_SWAPS = 4  # of one kind, beside one of the other
 
 
@@ -27,12 +29,11 @@ MOST_SWAPS = 4  # of one kind, beside one of the other
 class Proposed:
     """Changes, swaps and places of values of a definition, in an order of the student's own.
 
-    edits: those that may change results, of lines that depend on others first. played: what the
-    survey plays, in its order. changes, swaps: what it says gives a question. runs: for each check,
-    lines that run in it.
+    slips: those that are played for wrong options. played: what the survey plays, in its order.
+    changes, swaps: what it says gives a question. runs: for each check, lines that run in it.
     """
 
-    edits: tuple[Change, ...]
+    slips: tuple[Change | Swap, ...]
     spots: tuple[Spot, ...]
     played: tuple[Change | Swap, ...]
     changes: tuple[Change, ...] = ()
@@ -44,17 +45,19 @@ class Proposed:
         """All that a definition gives; nothing if it is nested too deep for Python."""
         source, name = exercise.source, exercise.name
         try:
-            changes, swaps = changes_of(source, name), swaps_of(source, name)
-            spots, found = [*exercise.noted[0]], read_definition(source, name)[0]
-            stored = stored_in(found) if found else set()
+            changes, swaps = slips_of(source, name), swaps_of(source, name)
+            spots = [*exercise.noted[0]]
         except RecursionError:
-            changes, swaps, spots, stored = [], [], [], set()
-        edits = [each for each in changes if not each.says_itself]
+            changes, swaps, spots = [], [], []
+        edits = [each for each in changes if not each.says_itself and _is_plain(each)]
         played: list[Change | Swap] = [*edits, *swaps]
-        for each in (edits, spots, played):
+        slips: list[Change | Swap] = [
+            each for each in edits if each.instead or not SETS.match(each.text)
+        ]
+        slips += [each for each in swaps if each.are_neighbours]
+        for each in (slips, spots, played):
             rng.shuffle(each)
-        edits.sort(key=lambda each: not is_deep(each.text, stored))
-        return cls(tuple(edits), tuple(spots), tuple(played[:n_played]))
+        return cls(tuple(slips[:MOST_SLIPS]), tuple(spots), tuple(played[:n_played]))
 
     def told(self, signs: Sequence[str], runs: Sequence[Sequence] = ()) -> "Proposed":
         """With those of which the survey says that they break some claims and not all; of the
@@ -75,13 +78,11 @@ class Proposed:
             [SwapOfLines(exercise, self.swaps)] if self.swaps else []
         ]
         if exercise.plays:
-            others = [each for each in self.edits if each.instead]
-            cuts = (
-                [] if exercise.plays[0].lines else [each for each in self.edits if not each.instead]
-            )
+            edits = [each for each, _ in exercise.slips]
+            cuts = [each for each in edits if isinstance(each, Change) and not each.instead]
             kinds += [
-                [OtherResult(exercise, each, tuple(_without(others, each))) for each in others],
-                [SameResult(exercise, each) for each in cuts],
+                [OtherResult(exercise, each) for each in edits],
+                [SameResult(exercise, each) for each in cuts if not exercise.plays[0].lines],
                 [Trace(exercise, each) for each in self.spots],
             ]
         rng.shuffle(kinds)
@@ -97,5 +98,7 @@ class Proposed:
         return replace(exercise, checks=[check for check, lines in pairs if line in lines])
 
 
-def _without(several: Sequence, one: object) -> Sequence:
-    return [each for each in several if each is not one][:MOST_WRONG]
+def _is_plain(change: Change) -> bool:
+    """Whether its expression stands once in the line, so that a question can name it alone."""
+    old = re.escape("".join(change.slip[:1]))
+    return not change.instead or len(re.findall(rf"(?<![\w.]){old}(?!\w)", change.text)) == 1

@@ -33,7 +33,7 @@ from labkit.checks.why.changes import Change, read_definition, unchanged
 
 N_QUESTIONS = 6
 MOST_OF_ONE = 2  # questions about one exercise at a time
-MOST_TRIED = 10  # candidates of one exercise whose key is computed
+MOST_TRIED = 30  # candidates of one exercise; most are ruled out by runs that are there already
 MOST_PLAYED = 16  # changes of an exercise that the survey plays
 SURVEY_EACH_S, SEARCH_S = 6.0, 20.0  # of the student's time
 LEAST_LIMIT_S, LIMIT_SHARE = 0.5, 8  # of a play: at least, and times what it takes unchanged
@@ -154,15 +154,20 @@ class Search:
             if len(runs) == len(exercise.checks):
                 proposed = proposed.told(signs[1:], runs)
         if exercise.plays:
-            exercise = self._limited(exercise)
+            exercise = self._with_slips(self._limited(exercise), proposed)
         self.code[name] = _numbered(source, name)
         yield from self._asked(proposed.candidates(exercise, rng)[:MOST_TRIED])
 
     def _limited(self, exercise: Exercise) -> Exercise:
         """The exercise with a limit for its plays."""
         before_s = self._session.spent_s
-        _tried(partial(self._stage.runs, exercise, exercise.own))
+        _tried(partial(self._stage.runs, exercise, exercise.noted[1]))
         return replace(exercise, limit_s=self._limit_s(before_s))
+
+    def _with_slips(self, exercise: Exercise, proposed: Proposed) -> Exercise:
+        """The exercise with what its plays give after slips."""
+        slips = _tried(partial(self._stage.slips, exercise, proposed.slips))
+        return replace(exercise, slips=slips or ())
 
     def _limit_s(self, before_s: float) -> float:
         return max(LEAST_LIMIT_S, LIMIT_SHARE * (self._session.spent_s - before_s))
@@ -172,14 +177,16 @@ class Search:
         used, left = set(), [*candidates]
         while left:
             lines = {line for _, line in used}
-            candidate = next((each for each in left if each.line not in lines), left[0])
+            candidate = next((each for each in left if each.place[1] not in lines), left[0])
             left.remove(candidate)
+            if candidate.place in used:
+                continue
             is_stuck = self._stage.overruns[candidate.exercise.name] >= MOST_OVERRUNS
             if self._is_over or is_stuck:
                 return
             question = self._question(candidate)
-            if question and (question.kind, question.line) not in used:
-                used.add((question.kind, question.line))
+            if question:
+                used.add(candidate.place)
                 yield candidate, question
 
     def _question(self, candidate: Candidate) -> Question | None:

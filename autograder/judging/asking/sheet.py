@@ -14,7 +14,7 @@ class Question:
     """A question about one exercise. right: the place of the key, -1 if it has no options.
 
     kind: one of KINDS. line: of the cell, 0 if it is about none. code: what is to be read with it.
-    why: what a TA says after the answer.
+    why: what a TA says after the answer. edit: the lines that it changes, for the TA alone.
     """
 
     exercise: str
@@ -25,6 +25,7 @@ class Question:
     right: int = -1
     code: str = ""
     why: str = ""
+    edit: str = ""
 
     @property
     def key(self) -> tuple[frozenset[str], str]:
@@ -44,7 +45,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The questions for one student, and the code that they are about, by exercise.
+    """The questions for one student, and the code that they are about, by exercise, for the TA.
 
     seconds: of the student's processes and ours. problem: why there are no questions, for the TA.
     """

@@ -1,26 +1,27 @@
 """Where changed definitions are played: in forks of the student's process, behind the wall."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from autograder.judging.asking.edits import Spot, noted
-from autograder.judging.asking.plays import Play, staged
+from autograder.judging.asking.edits import Spot, Swap, noted, roles_of
+from autograder.judging.asking.plays import Play, staged, staged_side_by_side
 from autograder.judging.ends import Overran
 from autograder.judging.session import Session
 from labkit.bridge.student import Proxy, Student, StudentError
 from labkit.bridge.wire import is_array
 from labkit.checks.core import Check, Finding, play_check
 from labkit.checks.tables.calls import Call
-from labkit.checks.why.changes import unchanged
+from labkit.checks.why.changes import Change, unchanged
 
 T = TypeVar("T")
 FIRST_LIMIT_S = 5.0  # of the student's own time, before it is known how long a play takes
 MOST_CALL_CHARS = 60
 MOST_CHARS, MOST_ITEMS = 48, 8  # of a value that a person can work out
+SLIPS_S = 0.5  # for the plays of all slips together
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class Run:
 class Exercise:
     """An exercise of a submission: its cell, its checks with the cases that students see.
 
-    plays: that are asked about; limit_s: the time for one play of a changed definition.
+    plays: that are asked about; limit_s: the time for one play of a changed definition. slips: how
+    the plays run with a slip, by what its own process says: they are wrong options alone.
     """
 
     name: str
@@ -44,11 +46,17 @@ class Exercise:
     cases: list
     plays: tuple[Play, ...] = ()
     limit_s: float = FIRST_LIMIT_S
+    slips: tuple[tuple[Change | Swap, list[Run]], ...] = ()
 
     @property
     def own(self) -> str:
         """The definition as it was handed in."""
         return unchanged(self.source, self.name)
+
+    @cached_property
+    def roles(self) -> dict[int, str]:
+        """What its statements are called, by line."""
+        return roles_of(self.source, self.name)
 
     @cached_property
     def noted(self) -> tuple[list[Spot], str]:
@@ -115,6 +123,21 @@ class Stage:
                 )
         return self._runs[key]
 
+    def slips(
+        self, exercise: Exercise, edits: Sequence[Change | Swap]
+    ) -> tuple[tuple[Change | Swap, list[Run]], ...]:
+        """The edits with which a play runs otherwise, with its runs. Raises: as `findings`."""
+        definitions = [noted(each.definition, exercise.name)[1] for each in edits]
+        text = staged_side_by_side(definitions, exercise.plays, SLIPS_S)
+        own = self.runs(exercise, exercise.noted[1])
+        said = self._played(exercise, text, lambda student: student.others_of_code())
+        runs = [[_run_of(result, notes) for result, notes in each] for each in said]
+        return tuple(
+            (edit, each)
+            for edit, each in zip(edits, runs, strict=False)
+            if len(each) == len(own) and each != own and any(one.result for one in each)
+        )
+
     def _played(self, exercise: Exercise, definition: str, play: Callable[[Student], T]) -> T:
         try:
             return self.session.in_changed_fork(exercise.name, definition, exercise.limit_s, play)
@@ -125,9 +148,12 @@ class Stage:
 
 def _run(student: Student, i: int) -> Run:
     try:
-        result, noted = getattr(student, f"play_{i}_of_code")()
+        return _run_of(*getattr(student, f"play_{i}_of_code")())
     except StudentError:  # a crash is seen at once
         return Run()
+
+
+def _run_of(result: Any, noted: Any) -> Run:
     notes: dict[tuple[int, str], tuple[str, ...]] = {}
     for line, variable, value in noted:
         notes[line, variable] = (*notes.get((line, variable), ()), shown(value))

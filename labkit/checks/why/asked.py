@@ -51,16 +51,17 @@ def questions_of(
     seed: str = "",
     runs: Mapping[str, Container[int]] | None = None,
 ) -> Iterator[Question]:
-    """A question for each change that has an interesting key.
+    """A question for each change that has an interesting key: one about a line, and one without it.
 
     play(definition): what the checks find then; an exception, as TimeoutError, leaves the change
     out. runs: the lines that run in each check, by its name; if it is given, a claim whose check
     does not run the changed line is no option. seed: equal code gets equal claims with an equal
     seed.
     """
-    n_left = MOST_TIMEOUTS
+    n_left, asked_about = MOST_TIMEOUTS, set()
     for change in changes:
-        if change.says_itself:
+        place = change.line, not change.instead
+        if change.says_itself or place in asked_about:
             continue
         try:
             findings = play(change.definition)
@@ -74,6 +75,7 @@ def questions_of(
         if runs is not None:
             findings = [each for each in findings if change.line in runs.get(each.check.name, ())]
         if (asked := question_in(change, findings, seed)) is not None:
+            asked_about.add(place)
             yield asked
 
 

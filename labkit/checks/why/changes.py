@@ -1,7 +1,7 @@
-"""Small changes of a definition: a statement left out, or a number, comparison or sign changed."""
+"""Small changes of a definition: a statement left out, or a slip in one of its expressions."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
@@ -14,7 +14,7 @@ class Change:
 
     line: its place in the cell, from 1. text: the statement as it is written. instead: the changed
     line, "" if the statement is left out. definition: what remains, ready to run. says_itself:
-    whether a reader of the change sees at once what it breaks.
+    whether a reader of the change sees at once what it breaks. slip: the expression, and its slip.
     """
 
     line: int
@@ -22,6 +22,7 @@ class Change:
     instead: str
     definition: str
     says_itself: bool = False
+    slip: tuple[str, ...] = ()
 
 
 def definition_in(cells: Sequence[str], name: str) -> str:
@@ -32,23 +33,42 @@ def definition_in(cells: Sequence[str], name: str) -> str:
     return ""
 
 
-def changes_of(source: str, name: str) -> list[Change]:
+_BORDER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+
+
+def slip_in(node: ast.expr) -> str:
+    """The text of an expression with a slip; "" if it has none."""
+    match node:
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return text_of(ast.Constant(value + 1))
+        case ast.Compare(left, [operator], right) if type(operator) in _BORDER:
+            return text_of(ast.Compare(left, [_BORDER[type(operator)]()], right))
+        case ast.BinOp(left, ast.Add() | ast.Sub(), ast.Constant(value=int())):
+            return text_of(left)
+        case ast.BinOp(left, ast.Mult(), right):
+            return max(text_of(left), text_of(right), key=len)
+        case ast.BinOp(left, ast.Sub(), right):
+            return text_of(ast.BinOp(right, ast.Sub(), left))
+    return ""
+
+
+def changes_of(source: str, name: str, slip: Callable[[ast.expr], str] = slip_in) -> list[Change]:
     """Every small change of the definition of `name` in a cell, in the order of its lines.
 
-    A statement is left out, or a number, a comparison or a sign is changed. Docstrings, messages
-    and statements that share a line with others stay.
+    A statement is left out, or has a slip. Docstrings, messages and statements that share a line
+    with others stay.
     """
     found = _definition(source, name)
     if found is None:
         return []
     lines, changes = _alone(source, found), []
     for statement in statements_of(found):
-        for start, end, text, instead in _edits(statement, lines):
+        for start, end, text, instead, *words in _edits(statement, lines, slip):
             same_lines = [""] * (end - start - 1)  # so errors name the lines of the cell
             kept = [*lines[:start], instead, *same_lines, *lines[end:]]
             shown = "" if instead.strip() == "pass" else instead.strip()
             plain = _says_itself(statement, is_cut=not shown)
-            changes.append(Change(start + 1, text, shown, "\n".join(kept), plain))
+            changes.append(Change(start + 1, text, shown, "\n".join(kept), plain, tuple(words)))
     return changes
 
 
@@ -115,8 +135,8 @@ def statements_of(node: ast.AST) -> Iterator[ast.stmt]:
         yield from statements_of(each)
 
 
-def _edits(statement: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[int, int, str, str]]:
-    """(first line, line after the last, text, instead) for each edit of a statement."""
+def _edits(statement: ast.stmt, lines: Sequence[str], slip: Callable) -> Iterator[tuple]:
+    """(first line, line after the last, text, instead) of each edit, then the words of a slip."""
     start, end = statement.lineno - 1, statement.end_lineno or statement.lineno
     indent = lines[start].encode()[: statement.col_offset].decode()
     after = lines[end - 1].encode()[statement.end_col_offset :].decode().strip(" ;")
@@ -126,39 +146,24 @@ def _edits(statement: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[int, int
     if isinstance(statement, ast.Raise):
         return
     for node in _own_expressions(statement):
-        if (other := _changed(node)) and node.lineno == node.end_lineno:
+        if (other := slip(node)) and node.lineno == node.end_lineno:
             line = lines[node.lineno - 1].encode()  # columns count bytes
             before, after = line[: node.col_offset].decode(), line[node.end_col_offset :].decode()
-            text = lines[node.lineno - 1].strip()
-            yield node.lineno - 1, node.lineno, text, f"{before}{other}{after}"
+            old = line[node.col_offset : node.end_col_offset].decode()
+            instead, text = f"{before}{other}{after}", lines[node.lineno - 1].strip()
+            yield node.lineno - 1, node.lineno, text, instead, old, other
 
 
 def _own_expressions(statement: ast.AST) -> Iterator[ast.expr]:
     """The expressions of a statement, without those in its blocks and in texts."""
     for child in ast.iter_child_nodes(statement):
+        if isinstance(statement, ast.BinOp) and isinstance(child, ast.Constant):
+            continue  # it is forgotten rather than one off
         if isinstance(child, ast.expr | ast.keyword | ast.Slice | ast.comprehension):
             if isinstance(child, ast.expr) and not isinstance(child, ast.JoinedStr):
                 yield child
             if not isinstance(child, ast.JoinedStr):
                 yield from _own_expressions(child)
-
-
-_OTHER = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add,
-}  # fmt: skip
-
-
-def _changed(node: ast.expr) -> str:
-    """The text of an expression with another number, comparison or sign; "" if it has none."""
-    match node:
-        case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return text_of(ast.Constant(value + 1))
-        case ast.Compare(left, [operator], right) if type(operator) in _OTHER:
-            return text_of(ast.Compare(left, [_OTHER[type(operator)]()], right))
-        case ast.BinOp(left, operator, right) if type(operator) in _OTHER:
-            return text_of(ast.BinOp(left, _OTHER[type(operator)](), right))
-    return ""
 
 
 def inner_statements(node: ast.AST) -> list[ast.stmt]:

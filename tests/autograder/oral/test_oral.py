@@ -22,8 +22,7 @@ from autograder.grading.slot_files import write_slot_files
 from autograder.intake.collect import Submission
 from autograder.intake.read import Unreadable
 from autograder.judging.asking import search
-from autograder.judging.asking.candidates import TIMES
-from autograder.judging.asking.edits import swaps_of
+from autograder.judging.asking.edits import TIMES, slips_of, swaps_of
 from autograder.judging.asking.sheet import BLANK, CHANGE, KINDS, LINE, SWAP, TRACE, Order, Sheet
 from autograder.judging.jobs import SlotSettings
 from autograder.judging.wall import strongest_rung
@@ -33,7 +32,7 @@ from autograder.proof.matrix import namespace_of
 from autograder.record.results import CheckResult
 from labkit.checks.core import checks_of, open_cases_of
 from labkit.checks.why.asked import play_here
-from labkit.checks.why.changes import changes_of, definition_in, unchanged
+from labkit.checks.why.changes import definition_in, unchanged
 
 LAB = "01_memory"
 SEED = 1
@@ -154,14 +153,27 @@ def claims_after(question, source, cases_by_exercise):
     namespace = namespace_of(find_lab(LAB))
     checks = checks_of("memory")[question.exercise]
     play = play_here(namespace, checks, cases_by_exercise[question.exercise])
-    text, _, instead = question.code.partition("\n# changed to:\n")
-    changes = [
-        each
-        for each in changes_of(source, question.exercise)
+    changed = definitions_of(question, source)
+    assert len(changed) == 1
+    return [{each.check.claim: each.status for each in play(one)} for one in changed]
+
+
+def definitions_of(question, source):
+    """The definitions that a sentence may mean: it names a line, and an expression of it."""
+    lines = question.edit.removeprefix("lines ").split(" and ")
+    if "change places" in question.sentence:
+        return [each.definition for each in swaps_of(source, question.exercise)
+                if [*map(str, each.lines)] == lines]  # fmt: skip
+    text, _, instead = question.edit.partition("\n# changed to:\n")
+    named = re.search(r"\(lines? (\d+).*?\)(?:, `(.*?)` becomes `(.*?)`)?", question.sentence)
+    assert named[1] == str(question.line)
+    if instead:
+        assert text.count(named[2]) >= 1 and named[3] in instead
+    return [
+        each.definition
+        for each in slips_of(source, question.exercise)
         if (each.line, each.text, each.instead) == (question.line, text, instead)
     ]
-    assert changes
-    return [{each.check.claim: each.status for each in play(one.definition)} for one in changes]
 
 
 def result_of(play, definition):
@@ -188,28 +200,23 @@ def is_true(question, source):
             )
             for cases in (open_cases_of("memory"), cases_of("memory", SEED))
         )
-    shown, _, play = question.code.partition("\n# what is run then:\n")
-    text, _, instead = shown.partition("\n# changed to:\n")
+    play = question.code
     call = re.search(r"`(\w+\(.*?\))`", question.sentence)
-    changed = [
-        each.definition
-        for each in changes_of(source, question.exercise)
-        if (each.line, each.text, each.instead) == (question.line, text, instead)
-    ]
-    if question.kind == CHANGE:
+    if question.kind == TRACE:
+        return traced(source, question, call[1] if call else play) == key.replace("_", "")
+    if question.kind == SWAP:
+        return swaps_are_told(question, source)
+    changed = definitions_of(question, source)
+    if "give then" in question.sentence:
         found = [result_of(play or call[1], each) for each in changed]
         return key.replace("_", "") in found
-    if question.kind == LINE:
-        own = unchanged(source, question.exercise)
-        stays = "still gives" in question.sentence
-        return any(
-            [result_of(each, own) == result_of(each, one) for each in question.options]
-            == [(i == question.right) == stays for i in range(len(question.options))]
-            for one in changed
-        )
-    if question.kind == TRACE:
-        return traced(source, question, call[1] if call else shown) == key.replace("_", "")
-    return question.kind == SWAP and swaps_are_told(question, source)
+    own = unchanged(source, question.exercise)
+    stays = "still gives" in question.sentence
+    return question.kind == LINE and any(
+        [result_of(each, own) == result_of(each, one) for each in question.options]
+        == [(i == question.right) == stays for i in range(len(question.options))]
+        for one in changed
+    )
 
 
 def swaps_are_told(question, source):
@@ -225,7 +232,7 @@ def swaps_are_told(question, source):
         for one, other in [swap.lines]
     }
     does_pass = "still pass" in question.sentence
-    return [by_option[each] == does_pass for each in question.options] == [
+    return [by_option[each.partition(":")[0]] == does_pass for each in question.options] == [
         i == question.right for i in range(len(question.options))
     ]
 
@@ -233,7 +240,10 @@ def swaps_are_told(question, source):
 def traced(source, question, play):
     """The value of a variable after the line that is asked about, noted by code there."""
     tree = ast.parse(unchanged(source, question.exercise))
-    variable, time = re.search(r"What is `(.+?)` .* (\w+) time\?", question.sentence).groups()
+    variable, line, time = re.search(
+        r"What is `(.+?)` .* \(line (\d+)\) .* (\w+) time\?", question.sentence
+    ).groups()
+    assert line == str(question.line)
     for node in ast.walk(tree):
         for block in (getattr(node, name, []) for name in ("body", "orelse")):
             lines = [each.lineno for each in block] if isinstance(block, list) else []
@@ -308,8 +318,8 @@ def test_hostile_code_gets_no_wrong_key(slot, how):
                 assert question.right < len(question.options)
             else:
                 assert is_true(question, source), question
-        assert not any("`n_drawn`" in each.sentence for each in sheet.questions)
-        random = [each for each in sheet.questions if "seven != 7" in each.code]
+        assert not any("What is `n_drawn`" in each.sentence for each in sheet.questions)
+        random = [each for each in sheet.questions if "seven != 7" in each.edit]
         assert not any("give then" in each.sentence for each in random)
 
 
@@ -359,6 +369,7 @@ def test_the_pages_of_a_class_and_what_was_said(out):
     assert said.exit_code == 0 and said.output.strip() == str(folder / "index.html"), said.output
     sheet, key = ((folder / place / "ann.html").read_text() for place in ("sheets", "keys"))
     assert "← the key" in key and "Two minutes for the TA" in key
+    assert "def n_params" in key and "def n_params" not in sheet  # who wrote it knows it
     assert "the key" not in sheet and "Its check says" not in sheet and 'class="total"' not in sheet
     cara = html.unescape((folder / "sheets" / "cara.html").read_text())
     assert NOTHING in cara and checks_of("memory")["n_params"][0].claim.split("`")[0] in cara

@@ -37,7 +37,7 @@ def memory():
     return namespace | {"In": ["", "1 + 1", cell_of("memory", "n_params"), "n_params(config)"]}
 
 
-def test_each_change_is_one_statement_or_one_number_of_the_definition():
+def test_each_change_leaves_out_one_statement_or_is_one_slip():
     found = [(each.line, each.text, each.instead) for each in changes_of(CLAMP, "clamp")]
     assert found == [
         (6, "if x < low:\n    return low", ""),
@@ -45,8 +45,7 @@ def test_each_change_is_one_statement_or_one_number_of_the_definition():
         (7, "return low", ""),
         (8, "while False: pass", ""),
         (9, "return x + 1", ""),
-        (9, "return x + 1", "return x - 1"),
-        (9, "return x + 1", "return x + 2"),
+        (9, "return x + 1", "return x"),
     ]
     for each in changes_of(CLAMP, "clamp"):
         compile(each.definition, "changed", "exec")
