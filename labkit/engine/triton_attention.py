@@ -6,8 +6,8 @@ positions (split KV, as in FlashDecoding); the last of them to end puts their su
 long the caches are is read on the device, so a captured graph holds for every length.
 
 On an H200 it takes 7 us at 300 positions in models of 0.6 to 8 billion parameters: the time of its
-steps one after the other, not of bytes. Tried, and from 3 % better to 5 % worse for a whole step: no
-second part up to 256 or 512 positions, 16 parts, blocks of 32 or 64 positions, 4 warps.
+steps one after the other, not of bytes. Tried, and from 3 % better to 5 % worse for a whole step:
+no second part up to 256 or 512 positions, 16 parts, blocks of 32 or 64 positions, 4 warps.
 """
 
 from __future__ import annotations
