@@ -56,13 +56,14 @@ def is_askable(source: str, name: str) -> bool:
 
 
 def swaps_of(source: str, name: str) -> list[Swap]:
-    """Every swap of two simple statements of one line in a block."""
+    """Every swap of two simple statements of one line in a block that are not the same."""
     found, lines = read_definition(source, name)
     swaps = []
     for block in _blocks(found) if found else ():
         for one, other in combinations(block, 2):
             places = one.lineno - 1, other.lineno - 1
-            if all(_is_alone(each, lines) for each in (one, other)):
+            is_other = ast.dump(one) != ast.dump(other)
+            if is_other and all(_is_alone(each, lines) for each in (one, other)):
                 swapped = list(lines)
                 swapped[places[0]], swapped[places[1]] = lines[places[1]], lines[places[0]]
                 swaps.append(Swap((one.lineno, other.lineno), "\n".join(swapped)))

@@ -38,6 +38,11 @@ def mean(xs, low=0):
 '''
 
 
+def test_two_equal_lines_are_no_swap():
+    source = "def twice(wait, run):\n    wait()\n    run()\n    wait()\n"
+    assert [swap.lines for swap in swaps_of(source, "twice")] == [(2, 3), (3, 4)]
+
+
 def test_two_lines_of_a_block_change_places():
     swaps = swaps_of(MEAN, "mean")
     assert [each.lines for each in swaps] == [(6, 7), (9, 10)]  # those of one block
