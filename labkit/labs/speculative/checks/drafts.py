@@ -123,7 +123,9 @@ def no_tokens_wanted_or_compared_is_refused(student: Student, case: LookupCase) 
         (case.gamma, -2): "A number of tokens is never negative.",
     }
     for (gamma, longest), why in whys.items():
-        refused = {f"gamma {gamma} and longest {longest}": (tokens, gamma, longest)}
+        name = f"gamma {gamma} and longest {longest}"
+        refused = {name: (tokens, gamma, longest)}
+        refused[f"{name}, where nothing is found"] = (tokens[:1], gamma, longest)
         expect_refusals(student.ngram_draft, refused, why=why)
     REPEATED.expect(student, f"This is about {REPEATED}.")
 

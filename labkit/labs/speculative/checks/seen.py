@@ -6,7 +6,7 @@ its sampler is played with a model that rewinds itself, and one check names the 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, islice
 from typing import Any
 
 from torch import Tensor
@@ -61,13 +61,13 @@ def readings(run: SamplerRun, case: SamplingCase) -> list[list[Seen]]:
     """All divisions of a run into blocks that fit equally well.
 
     A sampler that has fed the target the whole prompt may draw the first token from the prompt's
-    own row: in no block, or in one that drafts nothing.
+    own row: in no block, or in one that drafts nothing and may have asked for a gamma.
     """
     start = len(case.prompt)
     found = [_blocks(run, case, start)]
     if any(call.model == "target" and call.text == case.prompt for call in run.calls):
-        later = _blocks(run, case, start + 1)
-        found += [later, [Seen(start, 0, 0, 0), *later]]
+        later, plain = _blocks(run, case, start + 1), Seen(start, 0, 0, 0)
+        found += [later, [plain, *later], [plain, *_blocks(run, case, start + 1, n_asked=1)]]
     return [blocks for blocks in found if _n_misfits(blocks) == min(map(_n_misfits, found))]
 
 
@@ -75,8 +75,10 @@ def _n_misfits(blocks: list[Seen]) -> int:
     return sum(block.n_drafted != block.n_wanted for block in blocks)
 
 
-def _blocks(run: SamplerRun, case: SamplingCase, position: int) -> list[Seen]:
-    text, calls, gammas = [*case.prompt, *run.new], iter(verified(run, case)), cycle(case.gammas)
+def _blocks(run: SamplerRun, case: SamplingCase, position: int, n_asked: int = 0) -> list[Seen]:
+    """The blocks from a position on. n_asked: gammas that were given out before."""
+    text, calls = [*case.prompt, *run.new], iter(verified(run, case))
+    gammas = islice(cycle(case.gammas), n_asked, None)
     is_cut = case.eos in run.new[-1:]  # tokens after it may have been accepted
     uncut = text + guesses(case.target, text, max(case.gammas)) * is_cut
     found = []

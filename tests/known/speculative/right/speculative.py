@@ -382,3 +382,58 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
         target.rewind(len(text) - 1)
         draft.rewind(min(draft.n_cached(), len(text) - 1))
     return text[len(prompt):]
+
+# %% the first token is a block without drafts, for which gamma is asked
+def speculative(
+    target: CachedModel,
+    draft: CachedModel,
+    prompt: Sequence[int],
+    n_new: int,
+    gamma: int | Callable[[], int],
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos: int | None = None,
+    rng: Generator | None = None,
+    blocks: list[Block] | None = None,
+) -> list[int]:
+    check_start(prompt, n_new, target, draft, gamma)
+    check_sampling(temperature, top_k, top_p)
+    settings = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    next_gamma = gamma if callable(gamma) else lambda: gamma
+    text, end = [*prompt], len(prompt) + n_new
+    if len(text) > 1:
+        draft.feed(text[:-1])
+    first = True
+    while len(text) < end:
+        limit = next_gamma()
+        limit = 0 if first else min(limit, end - len(text) - 1)
+        drafted, draft_rows = [], []
+        for _ in range(limit):
+            row = draft.feed([*text, *drafted][draft.n_cached():])[-1]
+            if row.max() == float("-inf"):
+                break
+            draft_rows.append(distribution(row, **settings))
+            drafted.append(sample(draft_rows[-1], rng))
+        logits = target.feed([*text, *drafted][target.n_cached():])
+        target_rows = distribution(logits[-1 - len(drafted):], **settings)
+        stacked = torch.empty(0, target_rows.shape[-1], dtype=target_rows.dtype)
+        if draft_rows:
+            stacked = torch.stack(draft_rows)
+        n, token = verify(drafted, stacked, target_rows, rng)
+        if blocks is not None:
+            blocks.append(Block(len(drafted), n, len(text)))
+        first = False
+        stop = False
+        for each in [*drafted[:n], token]:
+            text.append(each)
+            if each == eos:
+                stop = True
+                break
+        target.rewind(len(text) - 1)
+        if draft.n_cached() >= len(text):
+            draft.rewind(len(text) - 1)
+        if stop:
+            break
+    return text[len(prompt):]

@@ -34,6 +34,12 @@ return copied[: copied.index(0)] if 0 in copied else copied
 
 # fails fewer_tokens_are_looked_for_then
 
+# %% a short text has no match
+# - tokens = list(tokens)
+tokens = list(tokens)
+if len(tokens) <= longest:
+    return []
+
 # %% so many or nothing
 # = range(min(longest, len(tokens) - 1), 0, -1) => [min(longest, (len(tokens) + 1) // 2)]
 
@@ -86,6 +92,17 @@ if False:
 
 # %% nothing to compare is allowed
 # = if gamma < 1 or longest < 1: => if gamma < 1:
+
+# %% refused only where something is found
+# - if gamma < 1 or longest < 1:
+# -     raise ValueError(f"gamma and longest must be at least 1, not {gamma} and {longest}")
+# = if tokens[start : start + n] == tokens[-n:]: => if tokens[start : start + n] == tokens[-n:] and check(gamma):
+def check(gamma):
+    if gamma < 1:
+        raise ValueError("gamma")
+    return True
+if longest < 1:
+    raise ValueError("longest")
 
 # %% a gamma of 0 is allowed
 # = if gamma < 1 or longest < 1: => if gamma < 0 or longest < 1:
