@@ -20,7 +20,7 @@ __all__, __getattr__, __dir__ = offer(
         "labkit.measuring.bench": "Bench roofline",
         "labkit.measuring.bounds": "machine_of roofline_of",
         "labkit.measuring.device": "memory_errors_alive",
-        "labkit.measuring.machine.memory": "device_for",
+        "labkit.measuring.machine.device_memory": "device_for",
         "labkit.measuring.machine": "ready use_one_thread",
         "labkit.measuring.physics": "refusals",
         "labkit.measuring.profiles": "PAIRS brief profile short",

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from labkit.measuring.machine.memory import own_memory_bytes
+from labkit.measuring.machine.device_memory import own_memory_bytes
 from labkit.measuring.records import OUT_OF_MEMORY, Row
 
 # How torch, its libraries and Triton say that there is no room, mostly in a RuntimeError: its class

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labkit.measuring import profiles
 from labkit.measuring.machine.detected import has_bfloat16
-from labkit.measuring.machine.memory import available_memory_bytes
+from labkit.measuring.machine.device_memory import available_memory_bytes
 from labkit.measuring.profiles import ROLES, MachineProfile
 from labkit.measuring.roofline import BYTES
 from labkit.models.errors import DamagedModel, TooLarge

@@ -29,7 +29,7 @@ from labkit.labs.speculative.sampled import (
 )
 from labkit.labs.speculative.scripted import N_POSITIONS, scripted
 from labkit.measuring.device import free_device_memory, rows_in_room
-from labkit.measuring.machine.memory import available_memory_bytes
+from labkit.measuring.machine.device_memory import available_memory_bytes
 from labkit.measuring.profiles import PAIRS, MachineProfile
 from labkit.measuring.records import IsDone, Row, measured, recorded_results
 from labkit.measuring.timing import time_in_turns

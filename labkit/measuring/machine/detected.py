@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labkit.measuring.machine.memory import total_memory_bytes
+from labkit.measuring.machine.device_memory import total_memory_bytes
 from labkit.models.facts import match_gpu, sixteen_bit_dtype
 
 

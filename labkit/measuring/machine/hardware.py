@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labkit.measuring.machine.detected import Card, detect, has_bfloat16
-from labkit.measuring.machine.memory import available_memory_bytes
+from labkit.measuring.machine.device_memory import available_memory_bytes
 from labkit.measuring.profiles import MachineProfile
 from labkit.measuring.records import Row
 from labkit.measuring.roofline import BYTES, Roofline

@@ -9,8 +9,8 @@ from no_room import Memory
 
 from labkit.engine.captured import captured
 from labkit.measuring import device
+from labkit.measuring.machine import device_memory as machine_memory
 from labkit.measuring.machine import hardware
-from labkit.measuring.machine import memory as machine_memory
 from labkit.measuring.machine.hardware import measure_roofline
 from labkit.measuring.physics import refusals
 from labkit.measuring.profiles import CPU

@@ -8,8 +8,8 @@ import torch
 from labkit.measuring import machine
 from labkit.measuring.machine import detected, hardware
 from labkit.measuring.machine.detected import Card
+from labkit.measuring.machine.device_memory import available_memory_bytes
 from labkit.measuring.machine.hardware import check_facts
-from labkit.measuring.machine.memory import available_memory_bytes
 from labkit.measuring.roofline import pass_floor
 
 H200 = Card(

@@ -10,7 +10,7 @@ from labkit.engine.serving.decoder import PagedDecoder
 from labkit.engine.serving.pages import PAGE
 from labkit.engine.weights import DecoderShape, Weights, weights_of
 from labkit.measuring.device import free_device_memory
-from labkit.measuring.machine.memory import available_memory_bytes
+from labkit.measuring.machine.device_memory import available_memory_bytes
 from labkit.measuring.profiles import MachineProfile
 from labkit.zoo.shape import build, config_of
 
