@@ -54,6 +54,7 @@ from labkit.models.own_numbers import MAX_ID_CHARS
 
 MAX_PROBLEMS = 4
 OTHERS_ID = "`student_id` is an id of another person on the class list"
+ID_UNSEEN = "the process ended when `student_id` was looked at"
 MISSING = re.compile(r"does not define (\w+)\.|NameError: name '(\w+)' is not defined")
 
 
@@ -195,9 +196,9 @@ class Judge:
         try:
             session.run()
             session.look_at(self._answers)
-            if others_ids and _has_id_of(session, others_ids):
-                session.notes.append(OTHERS_ID)
-                session.withheld["student_id"] = OTHERS_ID
+            if others_ids and (reason := _why_no_id(session, others_ids)):
+                session.notes.append(reason)
+                session.withheld["student_id"] = reason
             verdict = self._judge(session, rebuilt.unrun, marked)
         finally:
             session.close()
@@ -243,8 +244,11 @@ class Judge:
         return result, notebook
 
 
-def _has_id_of(session: Session, people: frozenset[str]) -> bool:
-    """Whether the notebook names one of these people as its student."""
+def _why_no_id(session: Session, people: frozenset[str]) -> str:
+    """Why no check may ask for the id: it is one of these people's, or nobody could look at it.
+
+    "" if it is neither. A look that ends leaves nothing that a later value would have to equal.
+    """
 
     def look(student: Student) -> Any:
         with session.deadline("student_id"):
@@ -252,10 +256,12 @@ def _has_id_of(session: Session, people: frozenset[str]) -> bool:
 
     try:
         value = session.in_fork(look)
-    except (StudentEnded, StudentError, MissingName, WireError):
-        return False
+    except StudentEnded:
+        return ID_UNSEEN
+    except (StudentError, MissingName, WireError):
+        return ""
     is_id = isinstance(value, str) or (type(value) is int and abs(value) < 10**MAX_ID_CHARS)
-    return is_id and id_digest(str(value)) in people
+    return OTHERS_ID if is_id and id_digest(str(value)) in people else ""
 
 
 def _marked_cells(master: Master, seed: int | str) -> list[Marked]:

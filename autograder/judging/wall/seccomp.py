@@ -20,6 +20,7 @@ CHILD_REFUSES = syscalls.named(
     "kernel",  # where most local privilege escalations of the last years were found
     "machine",  # settings that hold for all of it
     "memory",  # memory that belongs to no process and no disk: past every limit
+    "cache",  # what of a file lies in the kernel's memory: one process could tell it to the next
     "neighbours",  # a slot's processor is its own: many processes would crowd all
 )
 JUDGE_REFUSES = [*CHILD_REFUSES, *syscalls.named("programs", "signals"), "socket", "connect"]

@@ -59,6 +59,7 @@ quotactl                179   60 kernel
 tkill                   200  130 signals
 sched_setaffinity       203  122 neighbours
 lookup_dcookie          212   18 kernel
+fadvise64               221  223 cache
 clock_settime           227  112 machine
 tgkill                  234  131
 mbind                   237  235 machine
@@ -87,6 +88,7 @@ kexec_file_load         320  294 kernel
 bpf                     321  280 kernel
 execveat                322  281 programs
 userfaultfd             323  282 kernel
+preadv2                 327  286 cache
 pidfd_send_signal       424  424 signals
 io_uring_setup          425  425 kernel
 io_uring_enter          426  426 kernel
@@ -108,6 +110,7 @@ landlock_restrict_self  446  446
 memfd_secret            447  447 memory
 process_mrelease        448  448 processes
 set_mempolicy_home_node 450  450 machine
+cachestat               451  451 cache
 """
 
 _ROWS: dict[str, tuple[str, ...]] = {

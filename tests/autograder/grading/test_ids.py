@@ -10,7 +10,7 @@ from autograder.course.policy import policy_from
 from autograder.grading.attempts import with_ids, works_of
 from autograder.grading.grade import GradingSettings, grade
 from autograder.intake.collect import Submission
-from autograder.judging.judge import OTHERS_ID
+from autograder.judging.judge import ID_UNSEEN, OTHERS_ID
 from autograder.labs.papers.key import solved_answer
 from autograder.practice import cell_called, solved_notebook
 from autograder.record.results import GRADED, PARTLY
@@ -18,12 +18,24 @@ from labkit.labs.papers.items import items
 
 LAB = find_lab("papers")
 CLASS = "name,student_id,email\nAnn Ash,R101,ann@u.edu\nBob Birch,R102,bob@u.edu\n"
+ENDS_AT_A_LOOK = """
+import os
+from labkit.bridge.executor import Executor
+plain = Executor.handle
+def handle(self, message, blob):
+    if message.get("target") == {"$name": "student_id"} and not os.path.exists("seen"):
+        open("seen", "w").close()
+        os._exit(0)
+    return plain(self, message, blob)
+Executor.handle = handle
+"""
 
 
-def handed_in(student_id):
-    """Lab 8 with all answers right for an id."""
+def handed_in(student_id, more=""):
+    """Lab 8 with all answers right for an id. more: code below it."""
     notebook = solved_notebook(LAB)
-    cell_called(notebook, "student_id")["source"] = f"student_id = {student_id!r}\nlanguage = 'en'"
+    first = f"student_id = {student_id!r}\nlanguage = 'en'\n{more}"
+    cell_called(notebook, "student_id")["source"] = first
     for item in items().values():
         for answer in item.answers:
             cell_called(notebook, answer)["source"] = solved_answer(answer, student_id)
@@ -31,19 +43,21 @@ def handed_in(student_id):
 
 
 def test_answers_to_a_friends_questions_wait_for_a_person(tmp_path):
-    for name, student_id in (("R101", "R101"), ("R102", " r101 "), ("R103", "R101")):
+    ids = {"R101": ("R101",), "R102": (" r101 ",), "R103": ("R101",)}
+    for name, own in (ids | {"R104": ("R101", ENDS_AT_A_LOOK)}).items():
         path = tmp_path / "in" / name / LAB.name / f"{LAB.name}.ipynb"
         path.parent.mkdir(parents=True)
-        path.write_bytes(handed_in(student_id))
-    (tmp_path / "class.csv").write_text(CLASS)
+        path.write_bytes(handed_in(*own))
+    (tmp_path / "class.csv").write_text(f"{CLASS}Dan Dale,R104,dan@u.edu\n")
     run = GradingSettings(jobs=1, seed=0, roster=tmp_path / "class.csv")
     found = {each.student: each for each in grade(LAB, tmp_path / "in", tmp_path / "out", run)}
-    ann, bob, unlisted = (found[name] for name in ("R101", "R102", "R103"))
+    ann, bob, unlisted, dan = (found[f"R10{i}"] for i in range(1, 5))
     assert (ann.status, ann.score) == (unlisted.status, unlisted.score) == (GRADED, ann.max_score)
     assert OTHERS_ID not in ann.flags + unlisted.flags
     assert bob.status == PARTLY and bob.score == 0 and OTHERS_ID in bob.flags
     assert {check.status for check in bob.checks} == {"undecided"}
     assert OTHERS_ID in bob.checks[0].message
+    assert dan.status == PARTLY and dan.score == 0 and ID_UNSEEN in dan.flags
 
 
 def test_ids_of_a_group_are_those_of_its_members_and_the_list_itself_stays_here(tmp_path):

@@ -101,6 +101,20 @@ def test_an_answer_that_ends_the_process_costs_no_other(run):
     assert session.in_fork(call("one")) == 1
 
 
+def test_an_answer_that_ends_the_first_look_has_no_later_value(run):
+    """Else it could wait for what checks tell the process, and so could the answers after it."""
+    session = run(
+        ANOTHER_AT_EVERY_LOOK.replace("== 'q01'", "in ('q01', 'q02')").format(
+            answer="'B' if os.getpid() != main else os._exit(0)"
+        )
+        + "import os\nmain = os.getpid()"
+    )
+    session.look_at({"q01": "", "q02": ""})
+    for name in ("q01", "q02"):
+        with pytest.raises(WireError, match=f"`{name}` was something else"):
+            session.in_fork(lambda student, name=name: value_of(getattr(student, name)))
+
+
 def test_long_replies_use_up_the_time_of_a_check(run):
     session = run("def much():\n    return bytes(2 << 20)")
 

@@ -154,10 +154,11 @@ def _caches(rng: random.Random) -> Calls:
 
 
 def _sizes(rng: random.Random) -> dict[str, int]:
+    """Sizes of layers. A latent is never as wide as keys and values of heads, a multiple of 4."""
     return {
         "sliding_window": rng.randrange(20, 90),
-        "kv_lora_rank": 2 * rng.randrange(20, 60),
-        "qk_rope_head_dim": 2 * rng.randrange(4, 16),
+        "kv_lora_rank": 4 * rng.randrange(10, 30),
+        "qk_rope_head_dim": 4 * rng.randrange(2, 8) + 2,
         "state_bytes": rng.randrange(10_000, 99_999),
     }
 

@@ -121,6 +121,9 @@ CALLS = {
     "pidfd_getfd": (0, 0, 0),
     "shmget": (0, 4096, 0o1600),
     "memfd_create": (0, 0),
+    "fadvise64": (0, 0, 0, 4),
+    "preadv2": (0, 0, 0, 0, 0, 8),
+    "cachestat": (0, 0, 0, 0),
     "clone": (0x10000000, 0, 0, 0, 0),
     "prctl": (1, 0, 0, 0, 0),
 }
