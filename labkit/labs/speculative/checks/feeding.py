@@ -129,7 +129,7 @@ def gamma_is_asked_for_before_each_block(student: Student, case: SamplingCase) -
     wanted, got = [block.n_wanted for block in blocks], [block.n_drafted for block in blocks]
     if got and got[-1] is not None:
         got[-1] = min(got[-1], max(wanted[-1], 1))  # too many for the text: another check's matter
-    why = "Call the function once at the start of a block: it gives the number for that block."
+    why = f"The function returns, in turn, {list(case.gammas)}."
     expect_equal(got, wanted, "the tokens drafted in each block", why=why)
 
 
