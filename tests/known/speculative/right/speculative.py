@@ -384,20 +384,8 @@ def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=N
     return text[len(prompt):]
 
 # %% the first token is a block without drafts, for which gamma is asked
-def speculative(
-    target: CachedModel,
-    draft: CachedModel,
-    prompt: Sequence[int],
-    n_new: int,
-    gamma: int | Callable[[], int],
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    eos: int | None = None,
-    rng: Generator | None = None,
-    blocks: list[Block] | None = None,
-) -> list[int]:
+def speculative(target, draft, prompt, n_new, gamma, *, temperature=1.0, top_k=None, top_p=None,
+                eos=None, rng=None, blocks=None):
     check_start(prompt, n_new, target, draft, gamma)
     check_sampling(temperature, top_k, top_p)
     settings = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
@@ -405,10 +393,9 @@ def speculative(
     text, end = [*prompt], len(prompt) + n_new
     if len(text) > 1:
         draft.feed(text[:-1])
-    first = True
     while len(text) < end:
         limit = next_gamma()
-        limit = 0 if first else min(limit, end - len(text) - 1)
+        limit = min(limit, end - len(text) - 1) if len(text) > len(prompt) else 0
         drafted, draft_rows = [], []
         for _ in range(limit):
             row = draft.feed([*text, *drafted][draft.n_cached():])[-1]
@@ -424,16 +411,10 @@ def speculative(
         n, token = verify(drafted, stacked, target_rows, rng)
         if blocks is not None:
             blocks.append(Block(len(drafted), n, len(text)))
-        first = False
-        stop = False
-        for each in [*drafted[:n], token]:
-            text.append(each)
-            if each == eos:
-                stop = True
-                break
+        text += cut_after([*drafted[:n], token], eos)
         target.rewind(len(text) - 1)
         if draft.n_cached() >= len(text):
             draft.rewind(len(text) - 1)
-        if stop:
+        if text[-1] == eos:
             break
     return text[len(prompt):]
