@@ -21,7 +21,7 @@ import torch
 import transformers
 
 from labkit import zoo
-from labkit.measuring.machine import detected, hardware, memory
+from labkit.measuring.machine import detected, device_memory, hardware
 from labkit.measuring.profiles import sixteen_bit_dtype
 from labkit.measuring.roofline import BYTES, pass_floor
 from labkit.models.facts import models
@@ -173,7 +173,7 @@ def _on_both(name: str, device: str, dtype: str) -> tuple[zoo.LoadedModel, zoo.L
 
 
 def _fitting(device: str, dtype: str) -> list[str]:
-    free_bytes = memory.available_memory_bytes(device)
+    free_bytes = device_memory.available_memory_bytes(device)
     return [
         name
         for name, facts in models().items()
