@@ -7,7 +7,7 @@ and decides.
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nbformat import NotebookNode
@@ -17,6 +17,7 @@ from autograder.intake.collect import Submission
 from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import Unreadable, read_with_notes
 from autograder.intake.rebuild import Rebuilt, rebuild
+from autograder.judging.asking.plain import modules_of, plain, plain_modules
 from autograder.judging.client import ZygoteHandle
 from autograder.judging.control import ZygoteError
 from autograder.judging.ends import StudentEnded
@@ -157,7 +158,7 @@ class Judge:
         return result, rebuilt.notebook
 
     def rehearse(self, submission: Submission, seed: str) -> tuple[Session, list[Marked]]:
-        """The submission's notebook, run without what no answer needs, and what is played on it.
+        """The definitions of a submission, run without what no answer needs, and what is played.
 
         seed: of its hidden cases. Close the session in the end. Raises: Unreadable.
         """
@@ -166,12 +167,13 @@ class Judge:
         if rebuilt.problem:
             raise Unreadable(rebuilt.problem)
         needed = needed_by_answers(rebuilt.steps)
+        modules = modules_of(submission.extra)
         steps = [
-            step
+            step if step.index is None else replace(step, source=plain(step.source, modules))
             for i, step in enumerate(rebuilt.steps)
             if step.is_marked or step.keeps or i in needed
         ]
-        session = Session(self._zygote, steps, submission.extra, self._limits)
+        session = Session(self._zygote, steps, plain_modules(submission.extra), self._limits)
         try:
             session.run()
         except BaseException:

@@ -8,11 +8,13 @@ several words. For functions of plain numbers, the calls that checks make are th
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from textwrap import indent
 from typing import Any
 
+from autograder.labs import right_of
 from labkit.checks.tables.calls import Call
 
 TEXTS = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
@@ -97,6 +99,20 @@ def staged(definition: str, plays: Sequence[Play], seed: int) -> str:
     functions = [PLAY.format(i=i, seed=seed, lines=indent(each.lines, "    "), result=each.result)
                  for i, each in enumerate(plays)]  # fmt: skip
     return "\n".join([definition, STAGE, *functions])
+
+
+def results_of(topic: str, plays: Sequence[Play]) -> list[Any]:
+    """What the plays give with the kit's own answers; "" where they raise."""
+    names = {"lab": import_module(f"labkit.labs.{topic}"), **vars(right_of(topic))}
+    exec(staged("", plays, 1), names)
+    return [_result_of(names[f"play_{i}_of_code"]) for i in range(len(plays))]
+
+
+def _result_of(play: Callable[[], tuple[Any, list]]) -> Any:
+    try:
+        return play()[0]
+    except Exception:
+        return ""
 
 
 def staged_side_by_side(definitions: Sequence[str], plays: Sequence[Play], limit_s: float) -> str:

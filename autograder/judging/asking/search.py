@@ -21,10 +21,10 @@ from typing import TypeVar
 from autograder.intake.read import Unreadable
 from autograder.judging.asking.candidates import BrokenClaim, Candidate
 from autograder.judging.asking.edits import Swap, is_askable
-from autograder.judging.asking.plays import PLAYS, plays_of, plays_of_calls
+from autograder.judging.asking.plays import PLAYS, plays_of, plays_of_calls, results_of
 from autograder.judging.asking.proposed import Proposed
 from autograder.judging.asking.sheet import Order, Question, Sheet
-from autograder.judging.asking.stage import Exercise, Stage, shown
+from autograder.judging.asking.stage import Exercise, Stage, is_alike, shown
 from autograder.judging.control import ZygoteError
 from autograder.judging.judge import Judge, Marked
 from autograder.judging.session import Session
@@ -144,30 +144,40 @@ class Search:
         )
         exercise = Exercise(name, source, one.checks, open_cases_of(self._topic)[name])
         proposed = Proposed.of(exercise, rng, MOST_PLAYED)
-        exercise = replace(exercise, plays=tuple(plays_of(name, rng)))
+        exercise = self._with_true_plays(replace(exercise, plays=tuple(plays_of(name, rng))))
         if not exercise.plays or (name not in SLOW and rng.random() > SHARE_PLAYED):
             signs, runs = self._survey(exercise, proposed.played)
             rehearsed = None if self._is_over else self._rehearsed(exercise, rng)
             if rehearsed is None or not signs or signs[0].strip("p"):
                 return
-            exercise = rehearsed
+            exercise = rehearsed if exercise.plays else self._with_true_plays(rehearsed)
             if len(runs) == len(exercise.checks):
                 proposed = proposed.told(signs[1:], runs)
-        if exercise.plays:
-            exercise = self._with_slips(self._limited(exercise), proposed)
+        exercise = self._with_slips(exercise, proposed)
         self.code[name] = _numbered(source, name)
         yield from self._asked(proposed.candidates(exercise, rng)[:MOST_TRIED])
 
-    def _limited(self, exercise: Exercise) -> Exercise:
-        """The exercise with a limit for its plays."""
+    def _with_true_plays(self, exercise: Exercise) -> Exercise:
+        """The exercise with those plays that give what the kit's own answer gives, and their limit:
+        code that knows a play from a check could mark its results.
+        """
+        if not exercise.plays:
+            return exercise
         before_s = self._session.spent_s
-        _tried(partial(self._stage.runs, exercise, exercise.noted[1]))
-        return replace(exercise, limit_s=self._limit_s(before_s))
+        own = _tried(partial(self._stage.runs, exercise, exercise.noted[1]))
+        limit_s = self._limit_s(before_s)
+        if not own:
+            return replace(exercise, plays=())
+        pairs = zip(exercise.plays, own, results_of(self._topic, exercise.plays), strict=True)
+        plays = [play for play, run, true in pairs if is_alike(run.result, shown(true))]
+        return replace(exercise, plays=tuple(plays), limit_s=limit_s)
 
     def _with_slips(self, exercise: Exercise, proposed: Proposed) -> Exercise:
-        """The exercise with what its plays give after slips."""
+        """The exercise with what its plays give after slips; no plays if that can tell nothing."""
+        if not exercise.plays:
+            return exercise
         slips = _tried(partial(self._stage.slips, exercise, proposed.slips))
-        return replace(exercise, slips=slips or ())
+        return replace(exercise, plays=()) if slips is None else replace(exercise, slips=slips)
 
     def _limit_s(self, before_s: float) -> float:
         return max(LEAST_LIMIT_S, LIMIT_SHARE * (self._session.spent_s - before_s))

@@ -1,10 +1,12 @@
 """Where changed definitions are played: in forks of the student's process, behind the wall."""
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from secrets import randbelow
 from typing import Any, TypeVar
 
 from autograder.judging.asking.edits import Spot, Swap, noted, roles_of
@@ -22,6 +24,7 @@ FIRST_LIMIT_S = 5.0  # of the student's own time, before it is known how long a 
 MOST_CALL_CHARS = 60
 MOST_CHARS, MOST_ITEMS = 48, 8  # of a value that a person can work out
 SLIPS_S = 0.5  # for the plays of all slips together
+N_CONTROLS = 3  # unchanged definitions among the slips
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Stage:
     session: Session
     seed: int = 1
     overruns: Counter[str] = field(default_factory=Counter)
-    _runs: dict[tuple[str, str], list[Run]] = field(default_factory=dict)
+    _runs: dict[tuple, list[Run]] = field(default_factory=dict)
 
     def rehearse(self, exercise: Exercise) -> tuple[list[Finding], list[Call]]:
         """What all checks find of the definition alone, and the calls they make, short ones first.
@@ -111,7 +114,7 @@ class Stage:
         """How each play runs with this definition; a run without a result if it raises, or ends
         too late.
         """
-        key = exercise.name, definition
+        key = exercise.name, definition, exercise.plays
         if key not in self._runs:
             self._runs[key] = [Run()] * len(exercise.plays)
             text = staged(definition, exercise.plays, self.seed)
@@ -125,17 +128,33 @@ class Stage:
 
     def slips(
         self, exercise: Exercise, edits: Sequence[Change | Swap]
-    ) -> tuple[tuple[Change | Swap, list[Run]], ...]:
-        """The edits with which a play runs otherwise, with its runs. Raises: as `findings`."""
-        definitions = [noted(each.definition, exercise.name)[1] for each in edits]
+    ) -> tuple[tuple[Change | Swap, list[Run]], ...] | None:
+        """The edits with which a play runs otherwise, with its runs. Raises: as `findings`.
+
+        None if the unchanged definition, at places between them, gives something else than alone:
+        code that counts its calls could mark them. Notes that differ there are left out.
+        """
+        beside: list[Change | Swap | None] = [*edits]
+        for _ in range(N_CONTROLS):
+            beside.insert(randbelow(len(beside) + 1), None)
+        own, unchanged_one = self.runs(exercise, exercise.noted[1]), exercise.noted[1]
+        definitions = [noted(each.definition, exercise.name)[1] if each else unchanged_one
+                       for each in beside]  # fmt: skip
         text = staged_side_by_side(definitions, exercise.plays, SLIPS_S)
-        own = self.runs(exercise, exercise.noted[1])
         said = self._played(exercise, text, lambda student: student.others_of_code())
         runs = [[_run_of(result, notes) for result, notes in each] for each in said]
+        pairs = [*zip(beside, runs, strict=False)]
+        again = [each for edit, each in pairs if edit is None and each]
+        if any(_results(each) != _results(own) for each in again):
+            return None
+        steady = {key for one in own for key in one.notes} - {
+            key for each in again for one, other in zip(own, each, strict=True)
+            for key in one.notes if one.notes[key] != other.notes.get(key)
+        }  # fmt: skip
         return tuple(
-            (edit, each)
-            for edit, each in zip(edits, runs, strict=False)
-            if len(each) == len(own) and each != own and any(one.result for one in each)
+            (edit, [_with_notes(one, steady) for one in each])
+            for edit, each in pairs
+            if edit and len(each) == len(own) and each != own and any(_results(each))
         )
 
     def _played(self, exercise: Exercise, definition: str, play: Callable[[Student], T]) -> T:
@@ -158,6 +177,14 @@ def _run_of(result: Any, noted: Any) -> Run:
     for line, variable, value in noted:
         notes[line, variable] = (*notes.get((line, variable), ()), shown(value))
     return Run(shown(result), notes)
+
+
+def _results(runs: Sequence[Run]) -> list[str]:
+    return [each.result for each in runs]
+
+
+def _with_notes(run: Run, keys: Collection[tuple[int, str]]) -> Run:
+    return Run(run.result, {key: each for key, each in run.notes.items() if key in keys})
 
 
 class _Listening(Student):
@@ -199,6 +226,16 @@ def shown(value: Any) -> str:
             return ""
     text = _written(value, [MOST_ITEMS + 2])
     return text if len(text) <= MOST_CHARS else ""
+
+
+def is_alike(text: str, other: str) -> bool:
+    """Whether two values have the same numbers and words: a list and a tuple of them are alike."""
+    return _words(text) == _words(other)
+
+
+def _words(text: str) -> list[str | float]:
+    found = re.findall(r"[\w.+-]+", text.replace("_", ""))
+    return [float(each) if re.match(r"[+-]?\d", each) else each for each in found]
 
 
 def _written(value: Any, n_left: list[int]) -> str:
