@@ -43,7 +43,7 @@ REST = (  # modules and claims that take ten seconds or more: `make test-rest` p
     *("test_environments.py", "training/test_pair.py::test_acceptance", "training/test_train.py"),
     "browser/test_pages_axe.py::test_a_class_of_1200",
     "autograder/grading/test_ids.py::test_answers_to_a_friends_questions",
-    "autograder/oral/test_oral.py::test_in_a_class_no_question_dominates",
+    "autograder/oral/test_keys.py::test_in_a_class_no_question_dominates",
     "browser/test_accessibility.py::test_a_notebook_without_trust",
     "browser/test_slides.py::test_a_player_fills_its_slide",
     "labs/batching/test_serving_measured.py::test_it_goes_on",

@@ -27,8 +27,8 @@ class Candidate(Protocol):
     exercise: Exercise
 
     @property
-    def place(self) -> tuple[str, int]:
-        """The kind of the question, and the line: one is asked about each place."""
+    def place(self) -> tuple[str, int, str]:
+        """The kind of the question, the line, and its part: one is asked about each place."""
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """The question, with its key from this stage; None if the key is trivial, or too long."""
@@ -42,15 +42,15 @@ class OfAChange:
     change: Change | Swap
 
     @property
-    def place(self) -> tuple[str, int]:
+    def place(self) -> tuple[str, int, str]:
         """As `Candidate.place`."""
-        is_cut = isinstance(self.change, Change) and not self.change.instead
-        return LINE if is_cut else CHANGE, self.change.line
+        part = "".join(self.change.slip[:1]) if isinstance(self.change, Change) else "swap"
+        return CHANGE if part else LINE, self.change.line, part
 
     def question(self, sentence: str, **more: Any) -> Question:
         """A question that begins with what is changed, and does not quote the line."""
         said = f"{_said(self.exercise, self.change)} {sentence}"
-        return Question(self.exercise.name, *self.place, said, edit=_edit(self.change), **more)
+        return Question(self.exercise.name, *self.place[:2], said, edit=_edit(self.change), **more)
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,9 @@ class Trace:
     spot: Spot
 
     @property
-    def place(self) -> tuple[str, int]:
+    def place(self) -> tuple[str, int, str]:
         """As `Candidate.place`."""
-        return TRACE, self.spot.line
+        return TRACE, self.spot.line, self.spot.variable
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """About a value that is not that of the first time, if there is one.
@@ -186,7 +186,7 @@ class Trace:
             place = f"{said} (line {self.spot.line})"
             question = Question(
                 self.exercise.name,
-                *self.place,
+                *self.place[:2],
                 f"{_asked(play, begin)} What is `{self.spot.variable}` when {place} has "
                 f"run for the {TIMES[turn]} time?",
                 code=play.text if play.lines else "",
@@ -215,9 +215,9 @@ class SwapOfLines:
     swaps: tuple[Swap, ...]
 
     @property
-    def place(self) -> tuple[str, int]:
+    def place(self) -> tuple[str, int, str]:
         """As `Candidate.place`, of the first swap."""
-        return SWAP, self.swaps[0].line
+        return SWAP, self.swaps[0].line, ""
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
         """One swap without harm beside swaps that fail a check, and not by a missing name; or one
@@ -238,7 +238,7 @@ class SwapOfLines:
         what = "do all checks still pass" if few is good else "does a check fail"
         question = Question(
             self.exercise.name,
-            *self.place,
+            *self.place[:2],
             f"Two lines change places. After which of these swaps {what}?",
             why="; ".join(f"{_edit(swap)}: {found.message}" for swap, found in harmful),
         )

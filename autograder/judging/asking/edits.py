@@ -49,7 +49,7 @@ class Spot:
 
 def is_askable(source: str, name: str) -> bool:
     """Whether a cell's definition is short enough to print, and its lines are those of Python."""
-    if len(source) > MOST_CHARS or [*source.splitlines()] != source.rstrip("\n").split("\n"):
+    if len(source) > MOST_CHARS or source.splitlines() != source.removesuffix("\n").split("\n"):
         return False
     found, lines = read_definition(source, name)
     return found is not None and len(lines) - found.lineno < MOST_LINES
@@ -122,13 +122,15 @@ def roles_of(source: str, name: str) -> dict[int, str]:
 def slips_of(source: str, name: str) -> list[Change]:
     """The changes of `check.why`, and those that take another variable of the same kind."""
     found, _ = read_definition(source, name)
+    functions = [each for each in (ast.walk(found) if found else ())
+                 if isinstance(each, ast.FunctionDef)]  # fmt: skip
     others = {
-        (node.lineno, node.col_offset, text_of(node)): names.get(text_of(node), "")
-        for function in (ast.walk(found) if found else ())
-        if isinstance(function, ast.FunctionDef)
+        (node.lineno, node.col_offset, text_of(node)): other
+        for function in functions
         for names in [_mixed_up(function)]
         for node in ast.walk(function)
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+        if (other := names.get(text_of(node)))
     }
 
     def slip(node: ast.expr) -> str:
@@ -231,8 +233,8 @@ def _nth(i: int) -> str:
 
 
 def _mixed_up(function: ast.FunctionDef) -> dict[str, str]:
-    """For a variable or attribute the next one of its kind: they share a word or an annotation, or
-    both have one letter.
+    """For a variable or attribute the next one of its kind: they share a word, an annotation, or
+    the object that has both; or both have one letter.
     """
     kinds: dict[str, set[str]] = {}
     called = {each.func for each in ast.walk(function) if isinstance(each, ast.Call)}
@@ -258,4 +260,4 @@ def _words(name: str) -> set[str]:
     """What the kind of a name is told by; that of an attribute has its object in it."""
     base, dot, last = name.rpartition(".")
     words = {""} if len(last) == 1 else {*last.strip("_").split("_")}
-    return {f"{base}{dot}{word}" for word in words}
+    return {f"{base}{dot}{word}" for word in words} | ({base} if base != "self" else set()) - {""}

@@ -8,6 +8,7 @@ it: it stands on the TA's page, for it is the code that is asked about.
 
 import ast
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from labkit.checks.names import MAGIC
 
@@ -49,12 +50,12 @@ def plain(source: str, modules: frozenset[str] = frozenset()) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     lines, kept = text.split("\n"), [""] * (text.count("\n") + 1)
-    ends = [0, *(each.end_lineno or 0 for each in body)]
-    for node, end_before in zip(body, ends, strict=False):
-        start = min(each.lineno for each in (node, *getattr(node, "decorator_list", ()))) - 1
-        is_alone = start >= end_before  # else it shares a line with the one before
+    spans = [(_first_line(each), each.end_lineno or 0) for each in body]
+    shared = {end for (_, end), (start, _) in pairwise(spans) if start == end}
+    for node, (start, end) in zip(body, spans, strict=True):
+        is_alone = not shared & {start, end}
         if isinstance(node, KEPT) and is_alone and not any(_refused(node, modules)):
-            kept[start : node.end_lineno] = lines[start : node.end_lineno]
+            kept[start - 1 : end] = lines[start - 1 : end]
     return "\n".join(kept)
 
 
@@ -68,6 +69,10 @@ def plain_modules(files: Mapping[str, bytes]) -> dict[str, bytes]:
 def modules_of(files: Mapping[str, bytes]) -> frozenset[str]:
     """The names by which the files beside a notebook are imported."""
     return frozenset(name.partition("/")[0].removesuffix(".py") for name in files)
+
+
+def _first_line(statement: ast.stmt) -> int:
+    return min(each.lineno for each in (statement, *getattr(statement, "decorator_list", ())))
 
 
 def _refused(statement: ast.stmt, modules: frozenset[str]) -> Iterator[bool]:

@@ -186,7 +186,7 @@ class Search:
         """Questions of different kinds or lines, and of other lines if possible."""
         used, left = set(), [*candidates]
         while left:
-            lines = {line for _, line in used}
+            lines = {line for _, line, _ in used}
             candidate = next((each for each in left if each.place[1] not in lines), left[0])
             left.remove(candidate)
             if candidate.place in used:

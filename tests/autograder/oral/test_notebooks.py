@@ -9,7 +9,8 @@ from time import process_time
 import nbformat
 import pytest
 from classroom import blank, hand_in, solved
-from test_oral import LAB, checked
+from oral_keys import LAB
+from test_oral import checked
 from typer.testing import CliRunner
 
 from autograder.builder import source
