@@ -43,10 +43,9 @@ This notebook has {n} questions about code that you handed in. They take 10 to 1
 letter of one answer between the quotes below each question: `q1 = "B"`. One answer is right. All
 questions count the same, and {points:g} points are given in all.
 
-A claim holds if its check passes, and fails if its check fails. A question names a line by what it
-does, and by its number in your own cell. Each question changes your code alone, as it was handed
-in. Lines that a question runs come after your notebook; `torch` and `SimpleNamespace` are imported
-there.
+A claim fails if its check fails. A question says what a line does, and which number it has in your
+own cell. It changes only what it names, in your code as you handed it in. The lines that a question
+shows run after your notebook. `torch` and `SimpleNamespace` are imported before them.
 
 Nobody else has these questions. Hand in this notebook under your own name: it is number `{number}`.
 """

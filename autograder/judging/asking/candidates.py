@@ -113,7 +113,7 @@ class OtherResult(OfResults):
             if not after[i] or after[i] == before[i]:
                 continue
             question = self.question(
-                _asked(play, "What does {} give then?"),
+                _asked(play, "What is the value of {} then?"),
                 code=play.text if play.lines else "",
                 why=f"As it was handed in, the code gives {before[i]}.",
             )
@@ -137,9 +137,9 @@ class SameResult(OfResults):
         few, many = sorted([same, other], key=len)
         if not few or len(many) < N_OPTIONS - 1:
             return None
-        what = "still gives what it gave before" if few is same else "does not give that any more"
+        what = "the same result as before" if few is same else "another result than before"
         question = self.question(
-            f"Which of these calls {what}?",
+            f"Which of these calls gives {what} the change?",
             why="The lines run in some of these calls alone, or change nothing there.",
         )
         return _with_options(question, few[0], many, seed)
@@ -179,16 +179,15 @@ class Trace:
             is_literal |= not right.isalnum() and right in play.text
             if not right or right in play.given or is_literal:
                 continue
-            begin = "These lines run." if play.lines else "Somebody calls {}."
-            variable = f"`{self.spot.variable}`"
-            role = self.exercise.roles.get(self.spot.line, "the line").split(f"s {variable}")
-            said = ("s it" if role[1:] == [""] else f"s {variable}").join(role)
-            place = f"{said} (line {self.spot.line})"
+            begin = "The lines below run." if play.lines else "Somebody calls {}."
+            role = self.exercise.roles.get(self.spot.line, "the line")
+            place = f"{role[0].upper()}{role[1:]} (line {self.spot.line})"
+            time = f" for the {TIMES[turn]} time" if len(values[i]) > 1 else ""
             question = Question(
                 self.exercise.name,
                 *self.place[:2],
-                f"{_asked(play, begin)} What is `{self.spot.variable}` when {place} has "
-                f"run for the {TIMES[turn]} time?",
+                f"{_asked(play, begin)} {place} has finished{time}. "
+                f"What is `{self.spot.variable}` now?",
                 code=play.text if play.lines else "",
             )
             slips = {
@@ -297,13 +296,13 @@ def _said(exercise: Exercise, edit: Change | Swap) -> str:
         return f"{both[0].upper()}{both[1:]} change places."
     if edit.instead:
         old, new = edit.slip
-        named = re.search(rf"([\w.]+\[-?|\w+=-?){re.escape(old)}(?!\w)\]?", edit.text)
+        named = re.search(rf"([\w.]+\[-?|\w+=-?|-){re.escape(old)}(?!\w)\]?", edit.text)
         if old.isdigit() and named:  # a number, with what it is an index or argument of
             old, new = named[0], named[1] + new + named[0][len(named[1] + old) :]
         return f"In {roles[0]} (line {edit.line}), `{old}` becomes `{new}`."
     n_more = edit.text.count("\n")
     place = f"lines {edit.line} to {edit.line + n_more}" if n_more else f"line {edit.line}"
-    return f"{roles[0][0].upper()}{roles[0][1:]} ({place}) is left out: `pass` stands there."
+    return f"{roles[0][0].upper()}{roles[0][1:]} ({place}) is replaced by `pass`."
 
 
 def _edit(edit: Change | Swap) -> str:

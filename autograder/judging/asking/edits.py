@@ -109,14 +109,23 @@ def roles_of(source: str, name: str) -> dict[int, str]:
     Of several that are the same in one function, the role says which one it is.
     """
     found, _ = read_definition(source, name)
-    roles: dict[str, list[int]] = {}
+    roles: dict[str, list[int]] = {}  # with the lines that set a variable beside others
+    own: dict[int, str] = {}
     for function in ast.walk(found) if found else ():
         if isinstance(function, ast.FunctionDef):
             for statement in statements_of(function):
-                head, tail = _role(statement)
-                roles.setdefault(f"{head} of `{function.name}`{tail}", []).append(statement.lineno)
-    return {line: role.replace("the ", f"the {_nth(i)} " if len(lines) > 1 else "the ", 1)
-            for role, lines in roles.items() for i, line in enumerate(sorted(lines))}  # fmt: skip
+                head, *tails = _role(statement)
+                names = [f"{head} of `{function.name}`{tail}" for tail in tails]
+                own[statement.lineno] = names[0]
+                for each in names:
+                    roles.setdefault(each, []).append(statement.lineno)
+    return {
+        line: role.replace(
+            "the ", f"the {_nth(sorted(lines).index(line))} " if len(lines) > 1 else "the ", 1
+        )
+        for line, role in own.items()
+        for lines in [roles[role]]
+    }
 
 
 def slips_of(source: str, name: str) -> list[Change]:
@@ -205,21 +214,22 @@ def _calls_itself(function: ast.AST) -> bool:
     )  # fmt: skip
 
 
-def _role(statement: ast.stmt) -> tuple[str, str]:
-    """What a statement is called, and what it does."""
+def _role(statement: ast.stmt) -> list[str]:
+    """What a statement is called, what it does, and what it does to each of several variables."""
     match statement:
         case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
             several = getattr(statement, "targets", None) or [statement.target]
-            parts = [part for each in several for part in getattr(each, "elts", [each])]
+            parts = [_named(part) for each in several for part in getattr(each, "elts", [each])]
             verb = "changes" if isinstance(statement, ast.AugAssign) else "sets"
-            return "the line", f" that {verb} {' and '.join(map(_named, parts))}"
+            alone = parts if len(parts) > 1 else []
+            return ["the line", *(f" that {verb} {each}" for each in (" and ".join(parts), *alone))]
         case ast.For(target=target):
-            return "the loop", f" over `{text_of(target)}`"
+            return ["the loop", f" over `{text_of(target)}`"]
         case ast.Expr(value=ast.Call(func=called)):
-            return "the line", f" that calls `{text_of(called)}`"
+            return ["the line", f" that calls `{text_of(called)}`"]
         case ast.Expr():
-            return "the line", " with an expression alone"
-    return f"the `{type(statement).__name__.lower().replace('delete', 'del')}`", ""
+            return ["the line", " with an expression alone"]
+    return [f"the `{type(statement).__name__.lower().replace('delete', 'del')}`", ""]
 
 
 def _named(target: ast.expr) -> str:

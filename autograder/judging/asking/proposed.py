@@ -101,4 +101,4 @@ class Proposed:
 def _is_plain(change: Change) -> bool:
     """Whether its expression stands once in the line, so that a question can name it alone."""
     old = re.escape("".join(change.slip[:1]))
-    return not change.instead or len(re.findall(rf"(?<![\w.]){old}(?!\w)", change.text)) == 1
+    return not change.instead or len(re.findall(rf"(?<!\w){old}(?!\w)", change.text)) == 1

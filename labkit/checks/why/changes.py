@@ -78,9 +78,9 @@ def left_out(change: Change) -> str:
         return f"Line {change.line} is changed."
     last = change.line + change.text.count("\n")
     if last == change.line:
-        return f"Line {last} is left out: `pass` stands there."
+        return f"Line {last} is replaced by `pass`."
     joint = "and" if last == change.line + 1 else "to"
-    return f"Lines {change.line} {joint} {last} are left out: `pass` stands there."
+    return f"Lines {change.line} {joint} {last} are replaced by `pass`."
 
 
 def _says_itself(statement: ast.stmt, is_cut: bool) -> bool:

@@ -121,11 +121,11 @@ def is_true(question, source):
     if question.kind == SWAP:
         return swaps_are_told(question, source)
     changed = definitions_of(question, source)
-    if "give then" in question.sentence:
+    if "What is the value of" in question.sentence:
         found = [result_of(play or call[1], each) for each in changed]
         return key.replace("_", "") in found
     own = unchanged(source, question.exercise)
-    stays = "still gives" in question.sentence
+    stays = "the same result" in question.sentence
     return question.kind == LINE and any(
         [result_of(each, own) == result_of(each, one) for each in question.options]
         == [(i == question.right) == stays for i in range(len(question.options))]
@@ -154,8 +154,9 @@ def swaps_are_told(question, source):
 def traced(source, question, play):
     """The value of a variable after the line that is asked about, noted by code there."""
     tree = ast.parse(unchanged(source, question.exercise))
-    variable, line, time = re.search(
-        r"What is `(.+?)` .* \(line (\d+)\) .* (\w+) time\?", question.sentence
+    line, _, time, variable = re.search(
+        r"\(line (\d+)\) has finished( for the (\w+) time)?\. What is `(.+?)` now",
+        question.sentence,
     ).groups()
     assert line == str(question.line)
     for node in ast.walk(tree):
@@ -171,4 +172,5 @@ def traced(source, question, play):
     lines, _, last = play.rpartition("\n")
     exec(lines, space)
     eval(last, space)
-    return seen[TIMES.index(time)]
+    assert time or len(seen) == 1
+    return seen[TIMES.index(time or TIMES[0])]

@@ -240,14 +240,14 @@ def test_all_lines_that_are_left_out_are_named():
     source = "def f(x):\n    if x:\n        x += 1\n        x += 2\n    x += 3\n    return x\n"
     said = [left_out(each) for each in changes_of(source, "f") if not each.instead]
     assert said == [
-        "Lines 2 to 4 are left out: `pass` stands there.",
-        "Line 3 is left out: `pass` stands there.",
-        "Line 4 is left out: `pass` stands there.",
-        "Line 5 is left out: `pass` stands there.",
-        "Line 6 is left out: `pass` stands there.",
+        "Lines 2 to 4 are replaced by `pass`.",
+        "Line 3 is replaced by `pass`.",
+        "Line 4 is replaced by `pass`.",
+        "Line 5 is replaced by `pass`.",
+        "Line 6 is replaced by `pass`.",
     ]
     block = Change(3, "if x:\n    y", "", "")
-    assert left_out(block) == "Lines 3 and 4 are left out: `pass` stands there."
+    assert left_out(block) == "Lines 3 and 4 are replaced by `pass`."
     assert left_out(Change(3, "x", "y", "")) == "Line 3 is changed."
 
 

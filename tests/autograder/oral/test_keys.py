@@ -119,4 +119,4 @@ def test_hostile_code_gets_no_wrong_key(slot, how):
             assert is_true(question, source), question
         assert not any("What is `n_drawn`" in each.sentence for each in sheet.questions)
         random = [each for each in sheet.questions if "seven != 7" in each.edit]
-        assert not any("give then" in each.sentence for each in random)
+        assert not any("What is the value of" in each.sentence for each in random)

@@ -77,7 +77,7 @@ def test_honest_code_of_the_same_form_is_asked_about(slot):
 def test_plays_with_code_that_counts_its_calls_are_dropped(slot):
     counting = f"    calls.append(0)\n    n_params += {MARK} * (len(calls) > 60)\n"
     asked = about(slot, "calls = []\n\n" + RIGHT.format(counting))
-    assert not any("What does" in each.sentence for each in asked)
+    assert not any("What is the value of" in each.sentence for each in asked)
 
 
 def test_plays_with_code_that_knows_them_are_dropped(slot):
