@@ -11,6 +11,7 @@ import pytest
 
 from autograder.builder.source import read_labs
 from autograder.places import REPOSITORY
+from labkit.checks.names import bound_names
 
 ROOTS = ("labkit", "autograder", "training", "benchmarks")
 LABS = {lab.topic: lab for lab in read_labs()}
@@ -55,6 +56,11 @@ def arrows():
         for other in imported(path)
         if other in MODULES and other != name
     ]
+
+
+@cache
+def bound_in(module):
+    return bound_names(MODULES[module].read_text(encoding="utf-8"))
 
 
 def folder_of(module):
@@ -136,6 +142,21 @@ def test_no_modules_import_each_other_in_a_circle():
 
 def test_no_folders_import_each_other_in_a_circle():
     assert circles((folder_of(name), folder_of(other)) for name, other in arrows()) == []
+
+
+def test_a_name_that_is_imported_from_a_module_of_ours_is_there():
+    """Also in scripts that no test starts, such as those for a GPU."""
+    tests = (REPOSITORY / "tests").rglob("*.py")
+    missing = [
+        f"{path.relative_to(REPOSITORY)}: {name} of {node.module}"
+        for path in (*MODULES.values(), *tests)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module in MODULES
+        for name in (alias.name for alias in node.names)
+        if f"{node.module}.{name}" not in MODULES
+        and not {name, "__getattr__"} & bound_in(node.module)
+    ]
+    assert missing == []
 
 
 def test_the_packages_stay_small_at_the_top_and_no_folder_holds_too_many_files():
