@@ -7,14 +7,17 @@ several words. For functions of plain numbers, the calls that checks make are th
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from random import Random
 from textwrap import indent
+from time import process_time
 from typing import Any
 
 from autograder.labs import right_of
+from labkit.checks.kernel import TookTooLong, time_limit
 from labkit.checks.tables.calls import Call
 
 TEXTS = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
@@ -22,6 +25,7 @@ PLAYS: dict[str, list[str]] = {}  # by exercise
 for _name, _, _text in (part.partition("\n") for part in TEXTS.split("=== ")[1:]):
     PLAYS.setdefault(_name, []).append(_text.strip("\n"))
 CHOICE = re.compile(r"<(\d+)-(\d+)>|<([^<>|\n]+(?:\|[^<>|\n]+)+)>")
+RIGHT_S = 2.0  # for all plays of an exercise with the kit's own answer
 N_VARIANTS = 4  # of each text, with other numbers
 # What runs a play. Notes of values that have no short form are kept as an empty dict.
 STAGE = """
@@ -102,17 +106,18 @@ def staged(definition: str, plays: Sequence[Play], seed: int) -> str:
 
 
 def results_of(topic: str, plays: Sequence[Play]) -> list[Any]:
-    """What the plays give with the kit's own answers; "" where they raise."""
+    """What the plays give with the kit's own answers; "" where they raise, or take too long.
+
+    The numbers in a play may come from a student's code, by a check that passes them on.
+    """
     names = {"lab": import_module(f"labkit.labs.{topic}"), **vars(right_of(topic))}
     exec(staged("", plays, 1), names)
-    return [_result_of(names[f"play_{i}_of_code"]) for i in range(len(plays))]
-
-
-def _result_of(play: Callable[[], tuple[Any, list]]) -> Any:
-    try:
-        return play()[0]
-    except Exception:
-        return ""
+    found: list[Any] = [""] * len(plays)
+    with suppress(TookTooLong), time_limit(RIGHT_S, process_time):
+        for i in range(len(plays)):
+            with suppress(Exception):
+                found[i] = names[f"play_{i}_of_code"]()[0]
+    return found
 
 
 def staged_side_by_side(definitions: Sequence[str], plays: Sequence[Play], limit_s: float) -> str:

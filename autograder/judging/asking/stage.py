@@ -22,6 +22,7 @@ from labkit.checks.why.changes import Change, unchanged
 T = TypeVar("T")
 FIRST_LIMIT_S = 5.0  # of the student's own time, before it is known how long a play takes
 MOST_CALL_CHARS = 60
+NUMBER = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?")
 MOST_CHARS, MOST_ITEMS = 48, 8  # of a value that a person can work out
 SLIPS_S = 0.5  # for the plays of all slips together
 N_CONTROLS = 3  # unchanged definitions among the slips
@@ -235,7 +236,7 @@ def is_alike(text: str, other: str) -> bool:
 
 def _words(text: str) -> list[str | float]:
     found = re.findall(r"[\w.+-]+", text.replace("_", ""))
-    return [float(each) if re.match(r"[+-]?\d", each) else each for each in found]
+    return [float(each) if NUMBER.fullmatch(each) else each for each in found]
 
 
 def _written(value: Any, n_left: list[int]) -> str:

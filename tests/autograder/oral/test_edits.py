@@ -8,13 +8,21 @@ import pytest
 import torch
 
 from autograder.builder.source import read_labs
+from autograder.judging.asking import plays as asked_plays
 from autograder.judging.asking.candidates import _said
 from autograder.judging.asking.edits import Swap, is_askable, noted, roles_of, slips_of, swaps_of
 from autograder.judging.asking.options import alike, crossed, neighbours
-from autograder.judging.asking.plays import CHOICE, TEXTS, plays_of, plays_of_calls, staged
+from autograder.judging.asking.plays import (
+    CHOICE,
+    TEXTS,
+    Play,
+    plays_of,
+    plays_of_calls,
+    staged,
+)
 from autograder.judging.asking.proposed import Proposed
 from autograder.judging.asking.search import SLOW
-from autograder.judging.asking.stage import Exercise, shown
+from autograder.judging.asking.stage import Exercise, is_alike, shown
 from autograder.judging.child.survey import is_telling
 from autograder.proof.matrix import namespace_of
 from labkit.checks.tables.calls import Call
@@ -258,3 +266,34 @@ def test_of_the_swaps_one_differs_from_the_others(signs, n_asked):
     told = Proposed((), (), swaps).told(signs)
     assert len(told.swaps) == n_asked
     assert len(told.candidates(exercise, Random(1))) == (n_asked > 0)
+
+
+def test_a_line_that_sets_two_variables_counts_for_each():
+    source = "def f(n):\n    path, left = [], n\n    left = n + 1\n    n = left\n    return n\n"
+    assert roles_of(source, "f")[2] == "the line of `f` that sets `path` and `left`"
+    assert roles_of(source, "f")[3] == "the second line of `f` that sets `left`"
+    assert roles_of(source, "f")[4] == "the line of `f` that sets `n`"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_so"),
+    [
+        ("(54, 158)", "[54.0, 158.0]", True),
+        ("[1, None, 'a']", "(1, None, 'a')", True),
+        ("10_000", "10000", True),
+        ("1e-05", "0.00001", True),
+        ("[1, 2]", "[1, -2]", False),
+        ("'1e'", "1", False),
+        ("'1.2.3'", "'1.2.3'", True),
+    ],
+)
+def test_values_are_alike_if_their_numbers_are(one, other, is_so):
+    assert is_alike(one, other) is is_so
+
+
+def test_the_kits_own_answer_raises_or_takes_long_for_a_play_and_the_others_stay(monkeypatch):
+    monkeypatch.setattr(asked_plays, "RIGHT_S", 0.3)
+    texts = ["largest_model(8)", "largest_model(8, bytes_per_param=0)"]
+    endless = "for _ in iter(int, 1):\n    pass"
+    played = [*(Play("", text) for text in texts), Play(endless, "1"), Play("", texts[0])]
+    assert asked_plays.results_of("memory", played) == [4, "", "", ""]
