@@ -17,7 +17,7 @@ from autograder.intake.collect import Submission
 from autograder.intake.master import Master, MasterCell
 from autograder.intake.read import Unreadable, read_with_notes
 from autograder.intake.rebuild import Rebuilt, rebuild
-from autograder.judging.asking.plain import modules_of, plain, plain_modules
+from autograder.judging.asking.plain import Known
 from autograder.judging.client import ZygoteHandle
 from autograder.judging.control import ZygoteError
 from autograder.judging.ends import StudentEnded
@@ -167,13 +167,14 @@ class Judge:
         if rebuilt.problem:
             raise Unreadable(rebuilt.problem)
         needed = needed_by_answers(rebuilt.steps)
-        modules = modules_of(submission.extra)
+        own = [step.source for step in rebuilt.steps if step.index is not None]
+        known = Known.of(own, submission.extra)
         steps = [
-            step if step.index is None else replace(step, source=plain(step.source, modules))
+            step if step.index is None else replace(step, source=known.plain(step.source))
             for i, step in enumerate(rebuilt.steps)
             if step.is_marked or step.keeps or i in needed
         ]
-        session = Session(self._zygote, steps, plain_modules(submission.extra), self._limits)
+        session = Session(self._zygote, steps, known.plain_modules(submission.extra), self._limits)
         try:
             session.run()
         except BaseException:

@@ -72,6 +72,11 @@ class Session:
         """The part of `spent_s` that is our own processor's time."""
         return self._ours_s + (self._child.own_time.ours_s if self._child else 0.0)
 
+    @property
+    def files_digest(self) -> str:
+        """What lies on the disk of the child; "" without one."""
+        return self._child.files_digest() if self._child else ""
+
     def run(self) -> None:
         """Run every step once, and those before a killer again in its place."""
         self._start()

@@ -8,7 +8,7 @@ from itertools import chain
 from random import Random
 from typing import Any, Protocol
 
-from autograder.judging.asking.edits import TIMES, Spot, Swap
+from autograder.judging.asking.edits import TIMES, Spot, Swap, noted
 from autograder.judging.asking.options import alike, crossed, neighbours
 from autograder.judging.asking.plays import Play
 from autograder.judging.asking.sheet import CHANGE, LINE, SWAP, TRACE, Question
@@ -88,14 +88,14 @@ class OfResults(OfAChange, ABC):
     """About the results of plays, before a change and after it."""
 
     def ask(self, stage: Stage, seed: str) -> Question | None:
-        """The question, if the runs of the slips promise one: no process is asked for nothing."""
+        """The question, if this change runs here as it did among the slips."""
         own = self.exercise
         before = [run.result for run in stage.runs(own, own.noted[1])]
-        promised = next(runs for each, runs in own.slips if each is self.change)
-        if not self._about(before, [run.result for run in promised], seed):
+        promised = next((runs for each, runs in own.slips if each is self.change), [])
+        if not promised or not self._about(before, [run.result for run in promised], seed):
             return None
-        after = [run.result for run in stage.runs(own, self.change.definition)]
-        return self._about(before, after, seed)
+        after = stage.runs(own, noted(self.change.definition, own.name)[1])
+        return self._about(before, [run.result for run in after], seed)
 
     @abstractmethod
     def _about(self, before: Sequence[str], after: Sequence[str], seed: str) -> Question | None:

@@ -73,6 +73,8 @@ def swaps_of(source: str, name: str) -> list[Swap]:
 def noted(source: str, name: str) -> tuple[list[Spot], str]:
     """Places where a variable gets a value by more than one step; the definition that notes it.
 
+    None of a variable that nothing reads.
+
     None in a function that calls itself, or yields: which time is the first is not plain there.
     None in a kernel in Triton, which may not call what notes it.
     """
@@ -87,6 +89,8 @@ def noted(source: str, name: str) -> tuple[list[Spot], str]:
     again = {each for function in ast.walk(found) if _calls_itself(function)
              for each in ast.walk(function)}  # fmt: skip
     stored = stored_in(found)
+    read = {text_of(each) for each in ast.walk(found) if isinstance(each, ast.Name | ast.Attribute)
+            and isinstance(each.ctx, ast.Load)}  # fmt: skip
     notes: dict[int, str] = {}
     for statement in statements_of(found):
         variables = (
@@ -98,6 +102,8 @@ def noted(source: str, name: str) -> tuple[list[Spot], str]:
         if indent.strip() or (after and not after.startswith("#")):
             continue
         for each in variables:
+            if "." not in each and each not in read:
+                continue
             spots.append(Spot(line, each))
             notes[end] = notes.get(end, "") + f"\n{indent}__note__({line}, {each!r}, {each})"
     return spots, "\n".join(f"{text}{notes.get(i, '')}" for i, text in enumerate(lines, 1))

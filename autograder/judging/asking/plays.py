@@ -32,38 +32,21 @@ STAGE = """
 __notes__ = []
 
 def __plain__(value):
-    if hasattr(value, "tolist"):
-        size = value.numel() if hasattr(value, "numel") else value.size
+    import numpy
+    import torch
+    if type(value) in (torch.Tensor, numpy.ndarray):
+        size = value.numel() if type(value) is torch.Tensor else value.size
         return value.tolist() if size < 10 else {}
-    if isinstance(value, (list, tuple)):
-        return (tuple if isinstance(value, tuple) else list)(map(__plain__, value[:10]))
+    if type(value) in (numpy.bool_, numpy.int32, numpy.int64, numpy.float32, numpy.float64):
+        return value.item()
+    for kind in (tuple, list):
+        if isinstance(value, kind):
+            return kind(map(__plain__, kind.__getitem__(value, slice(10))))
     return value if value is None or type(value) in (bool, int, float, str) else {}
 
 def __note__(line, variable, value):
     if len(__notes__) < 200 and sum(each[:2] == (line, variable) for each in __notes__) < 4:
         __notes__.append((line, variable, __plain__(value)))
-"""
-# What runs the same plays with other definitions; a dict for one that raises. It ends in time.
-OTHERS = """
-def others_of_code():
-    import time
-    from labkit.checks.kernel import time_limit
-    found, began = [], time.process_time()
-    for text in {texts!r}:
-        if time.process_time() - began > {limit_s}:
-            break
-        found.append([])
-        try:
-            with time_limit({limit_s} / 2, time.process_time):
-                exec(text, names := dict(globals()))
-                for i in range({n}):
-                    try:
-                        found[-1].append(names[f"play_{{i}}_of_code"]())
-                    except Exception:
-                        found[-1].append(({{}}, []))
-        except BaseException:
-            pass
-    return found
 """
 PLAY = """
 def play_{i}_of_code():
@@ -118,12 +101,6 @@ def results_of(topic: str, plays: Sequence[Play]) -> list[Any]:
             with suppress(Exception):
                 found[i] = names[f"play_{i}_of_code"]()[0]
     return found
-
-
-def staged_side_by_side(definitions: Sequence[str], plays: Sequence[Play], limit_s: float) -> str:
-    """A function that runs all plays with each of the definitions, one after the other."""
-    texts = [staged(each, plays, 1) for each in definitions]
-    return OTHERS.format(texts=texts, n=len(plays), limit_s=limit_s)
 
 
 def plays_of(name: str, rng: Random) -> list[Play]:

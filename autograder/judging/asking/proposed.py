@@ -20,7 +20,7 @@ from autograder.judging.asking.stage import Exercise
 from autograder.judging.child.survey import is_telling
 from labkit.checks.why.changes import Change
 
-MOST_SLIPS = 24  # that are played for wrong options, and asked about
+MOST_SLIPS = 16  # that are played for wrong options, and asked about
 SETS = re.compile(r"\w+(, \w+)*(: [^=]+)? = ")  # without it, the next line finds no such name
 MOST_SWAPS = 4  # of one kind, beside one of the other
 

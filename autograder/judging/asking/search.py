@@ -24,7 +24,7 @@ from autograder.judging.asking.edits import Swap, is_askable
 from autograder.judging.asking.plays import PLAYS, plays_of, plays_of_calls, results_of
 from autograder.judging.asking.proposed import Proposed
 from autograder.judging.asking.sheet import Order, Question, Sheet
-from autograder.judging.asking.stage import Exercise, Stage, is_alike, shown
+from autograder.judging.asking.stage import MOST_OVERRUNS, Exercise, Stage, is_alike, shown
 from autograder.judging.control import ZygoteError
 from autograder.judging.judge import Judge, Marked
 from autograder.judging.session import Session
@@ -37,7 +37,6 @@ MOST_TRIED = 30  # candidates of one exercise; most are ruled out by runs that a
 MOST_PLAYED = 16  # changes of an exercise that the survey plays
 SURVEY_EACH_S, SEARCH_S = 6.0, 20.0  # of the student's time
 LEAST_LIMIT_S, LIMIT_SHARE = 0.5, 8  # of a play: at least, and times what it takes unchanged
-MOST_OVERRUNS = 2
 MOST_CALLS = 6  # of an exercise, that are asked about, each once more with other numbers
 SHARE_PLAYED = 0.5  # how often nothing but plays is asked about, where there are plays
 # One play of all their checks takes 0.2 s or more, on the answers of the kit: plays alone, and
@@ -79,6 +78,7 @@ class Search:
         self._topic, self._stage = topic, Stage(session)
         self._hidden = {one.exercise: one.cases for one in marked}
         self._end_s = session.spent_s + SEARCH_S
+        self._files = session.files_digest
         self.code: dict[str, str] = {}
 
     def questions(self) -> list[Question]:
@@ -175,11 +175,15 @@ class Search:
         return replace(exercise, plays=tuple(plays), limit_s=limit_s)
 
     def _with_slips(self, exercise: Exercise, proposed: Proposed) -> Exercise:
-        """The exercise with what its plays give after slips; no plays if that can tell nothing."""
+        """The exercise with what its plays give after slips; no plays if one leaves a file: the
+        next could read it.
+        """
         if not exercise.plays:
             return exercise
         slips = _tried(partial(self._stage.slips, exercise, proposed.slips))
-        return replace(exercise, plays=()) if slips is None else replace(exercise, slips=slips)
+        if self._session.files_digest != self._files:
+            return replace(exercise, plays=())
+        return replace(exercise, slips=slips or ())
 
     def _limit_s(self, before_s: float) -> float:
         return max(LEAST_LIMIT_S, LIMIT_SHARE * (self._session.spent_s - before_s))

@@ -2,15 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from secrets import randbelow
 from typing import Any, TypeVar
 
 from autograder.judging.asking.edits import Spot, Swap, noted, roles_of
-from autograder.judging.asking.plays import Play, staged, staged_side_by_side
+from autograder.judging.asking.plays import Play, staged
 from autograder.judging.ends import Overran
 from autograder.judging.session import Session
 from labkit.bridge.student import Proxy, Student, StudentError
@@ -24,8 +23,8 @@ FIRST_LIMIT_S = 5.0  # of the student's own time, before it is known how long a 
 MOST_CALL_CHARS = 60
 NUMBER = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?")
 MOST_CHARS, MOST_ITEMS = 48, 8  # of a value that a person can work out
-SLIPS_S = 0.5  # for the plays of all slips together
-N_CONTROLS = 3  # unchanged definitions among the slips
+MOST_OVERRUNS = 2
+MOST_ALIKE = 1  # lines of which a slip gives the same results in all plays
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Exercise:
     """An exercise of a submission: its cell, its checks with the cases that students see.
 
     plays: that are asked about; limit_s: the time for one play of a changed definition. slips: how
-    the plays run with a slip, by what its own process says: they are wrong options alone.
+    the plays run with a slip, each in a process of its own.
     """
 
     name: str
@@ -129,34 +128,24 @@ class Stage:
 
     def slips(
         self, exercise: Exercise, edits: Sequence[Change | Swap]
-    ) -> tuple[tuple[Change | Swap, list[Run]], ...] | None:
-        """The edits with which a play runs otherwise, with its runs. Raises: as `findings`.
-
-        None if the unchanged definition, at places between them, gives something else than alone:
-        code that counts its calls could mark them. Notes that differ there are left out.
+    ) -> tuple[tuple[Change | Swap, list[Run]], ...]:
+        """The edits with which a play runs otherwise, with its runs; of lines that all do the same
+        to every play, none: such code may be there to mark options. Raises: as `findings`.
         """
-        beside: list[Change | Swap | None] = [*edits]
-        for _ in range(N_CONTROLS):
-            beside.insert(randbelow(len(beside) + 1), None)
-        own, unchanged_one = self.runs(exercise, exercise.noted[1]), exercise.noted[1]
-        definitions = [noted(each.definition, exercise.name)[1] if each else unchanged_one
-                       for each in beside]  # fmt: skip
-        text = staged_side_by_side(definitions, exercise.plays, SLIPS_S)
-        said = self._played(exercise, text, lambda student: student.others_of_code())
-        runs = [[_run_of(result, notes) for result, notes in each] for each in said]
-        pairs = [*zip(beside, runs, strict=False)]
-        again = [each for edit, each in pairs if edit is None and each]
-        if any(_results(each) != _results(own) for each in again):
-            return None
-        steady = {key for one in own for key in one.notes} - {
-            key for each in again for one, other in zip(own, each, strict=True)
-            for key in one.notes if one.notes[key] != other.notes.get(key)
-        }  # fmt: skip
-        return tuple(
-            (edit, [_with_notes(one, steady) for one in each])
-            for edit, each in pairs
-            if edit and len(each) == len(own) and each != own and any(_results(each))
-        )
+        own, found = self.runs(exercise, exercise.noted[1]), []
+        for edit in edits:
+            runs = self.runs(exercise, noted(edit.definition, exercise.name)[1])
+            if runs != own and any(_results(runs)):
+                found.append((edit, runs))
+            if self.overruns[exercise.name] >= MOST_OVERRUNS:
+                break
+        del self.overruns[exercise.name]  # what is asked about has run
+        lines: dict[tuple, set[int]] = {}
+        for edit, runs in found:
+            lines.setdefault((*_results(runs),), set()).add(edit.line)
+        return tuple((edit, runs) for edit, runs in found
+                     if len(lines[(*_results(runs),)]) <= MOST_ALIKE
+                     or _results(runs) == _results(own))  # fmt: skip
 
     def _played(self, exercise: Exercise, definition: str, play: Callable[[Student], T]) -> T:
         try:
@@ -182,10 +171,6 @@ def _run_of(result: Any, noted: Any) -> Run:
 
 def _results(runs: Sequence[Run]) -> list[str]:
     return [each.result for each in runs]
-
-
-def _with_notes(run: Run, keys: Collection[tuple[int, str]]) -> Run:
-    return Run(run.result, {key: each for key, each in run.notes.items() if key in keys})
 
 
 class _Listening(Student):

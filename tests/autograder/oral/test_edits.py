@@ -60,7 +60,8 @@ def test_two_lines_of_a_block_change_places():
 
 
 def test_notes_have_the_value_of_a_variable_each_time_its_line_has_run():
-    spots, definition = noted(MEAN, "mean")
+    assert "last" not in {each.variable for each in noted(MEAN, "mean")[0]}  # nothing reads it
+    spots, definition = noted(MEAN.replace("return total", "return last * 0 + total"), "mean")
     assert [(each.line, each.variable) for each in spots] == [
         (9, "total"), (10, "last"), (12, "own"),
     ]  # fmt: skip
