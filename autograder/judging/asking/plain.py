@@ -192,7 +192,7 @@ def _telling(statement: ast.stmt, modules: frozenset[str]) -> Iterator[bool]:
                 is_own = _root(node) in own
                 yield not _is_read(node) and not is_own
                 yield _is_told(attr) or (attr == "format" and id(node) not in fine)
-                yield attr.startswith("_") and not _is_hidden(attr) and attr not in attributes
+                yield attr.startswith("_") and attr not in attributes | METHODS
                 yield not is_own and (attr in OF_LIBRARIES or text_of(node) in FILES)
             case ast.Name(id=name):
                 is_named = (name in NAMES and name not in own) or _is_hidden(name)

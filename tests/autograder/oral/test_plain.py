@@ -116,8 +116,8 @@ def test_slips_that_all_do_the_same_are_not_asked_about(slot):
 
 
 def test_honest_code_of_the_same_form_is_asked_about(slot):
-    fine = "    import math\n    '{0}'.format(n_params)\n    math.floor(getattr(math, 'pi'))\n"
-    assert len(about(slot, RIGHT.format(fine))) >= 3
+    fine = "import math\n[n_params].__len__()\n'{0}'.format(n_params)\ngetattr(math, 'pi')\n"
+    assert len(about(slot, RIGHT.format(indent(fine, "    ")))) >= 3
 
 
 def test_plays_with_code_that_knows_them_are_dropped(slot):
