@@ -32,10 +32,23 @@ WORDS = {
 Answers = dict[tuple[str, ...], str]  # what was said, by the other columns
 
 
-def write_pages(out: Path, lab: Lab, sheets: Mapping[str, Sheet]) -> Path:
+def said_before(out: Path, lab: Lab) -> Answers:
+    """What TAs noted. Raises: Refusal if the table has other columns, or is no text."""
+    path = out / "oral" / lab.name / "answers.csv"
+    if not path.exists():
+        return {}
+    try:
+        head, *rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig")))
+    except (ValueError, csv.Error):
+        head, rows = [], []
+    if tuple(head) != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
+        raise Refusal(f"{path} needs the columns {','.join(COLUMNS)}: correct it, or move it away")
+    return {tuple(row[:-1]): row[-1] for row in rows}
+
+
+def write_pages(out: Path, lab: Lab, sheets: Mapping[str, Sheet], said: Answers) -> Path:
     """Write all pages of a lab; what TAs noted of questions that are still asked stays."""
     folder = out / "oral" / lab.name
-    said = _read(folder / "answers.csv")
     rows = [(*row, said.get(row, "")) for row in _rows(sheets)]
     for place in ("sheets", "keys"):
         shutil.rmtree(folder / place, ignore_errors=True)
@@ -74,19 +87,6 @@ def _table(rows: list[tuple[str, ...]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
     return text.getvalue().encode(errors="replace")
-
-
-def _read(path: Path) -> Answers:
-    """What TAs noted. Raises: Refusal if the table has other columns, or is no text."""
-    if not path.exists():
-        return {}
-    try:
-        head, *rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig")))
-    except (ValueError, csv.Error):
-        head, rows = [], []
-    if tuple(head) != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
-        raise Refusal(f"{path} needs the columns {','.join(COLUMNS)}: correct it, or move it away")
-    return {tuple(row[:-1]): row[-1] for row in rows}
 
 
 def _missed(rows: list[tuple[str, ...]]) -> list[tuple[str, int, int, int]]:

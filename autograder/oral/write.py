@@ -22,7 +22,7 @@ from autograder.intake.collect import Submission
 from autograder.judging.asking.sheet import BLANK, Order, Question, Sheet
 from autograder.judging.jobs import SlotSettings
 from autograder.judging.wall import strongest_rung
-from autograder.oral.pages import write_pages
+from autograder.oral.pages import said_before, write_pages
 from autograder.record.folder import seed_of
 from autograder.record.results import BESIDE, CheckResult, Result
 from labkit.checks.core import checks_of
@@ -40,14 +40,15 @@ def write_oral(
 ) -> Path:
     """Write the sheets, their keys and the class page of a lab; returns the class page's path.
 
-    Raises: Refusal if the lab has no code to ask about, or the folder keeps no submission.
+    Raises: Refusal if the lab has no code to ask about, the folder keeps no submission, or the
+    table of what was said is damaged.
     """
-    orders = orders_of(out, lab, results, str(seed_of(out, None)))
+    orders, said = orders_of(out, lab, results, str(seed_of(out, None))), said_before(out, lab)
     due = [order for order in orders.values() if order and order.green]
     found = dict(zip((each.submission.student for each in due),
                      sheets_of(out, lab, due, jobs, sandbox), strict=True))  # fmt: skip
     sheets = {result.student: _filled(lab, result, found.get(result.student)) for result in results}
-    return write_pages(out, lab, sheets)
+    return write_pages(out, lab, sheets, said)
 
 
 def orders_of(out: Path, lab: Lab, results: Sequence[Result], seed: str) -> dict[str, Order | None]:

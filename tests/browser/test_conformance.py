@@ -48,7 +48,7 @@ def oral(tmp_path_factory):
         "amy": Sheet(asked, (("largest_model", code),)),
         "ben": Sheet(problem="Nothing was handed in."),
     }
-    return write_pages(folder, LAB, sheets).parent
+    return write_pages(folder, LAB, sheets, {}).parent
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll('.sc
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return write_pages(tmp_path_factory.mktemp("oral"), LAB, SHEETS).parent
+    return write_pages(tmp_path_factory.mktemp("oral"), LAB, SHEETS, {}).parent
 
 
 @pytest.mark.parametrize(("width", "theme"), crossed(WIDTHS, ("light", "dark"), n_shown=1))

@@ -64,7 +64,7 @@ QUICK = ("random when changed", "ends its process when changed", "gigantic")
 
 def test_the_keys_are_true_and_equal_code_has_other_questions_for_another_student(slot):
     cells = cells_of(largest_model=HALF)
-    sheets = [sheet_of(slot, seed, largest_model=HALF) for seed in ("ann", "bob", "eve")]
+    sheets = [sheet_of(slot, seed, largest_model=HALF) for seed in ("ann", "bob")]
     for sheet in sheets:
         assert not sheet.problem and len(sheet.questions) >= 3
         assert sheet.seconds < 20  # on a busy machine; about 2 alone
@@ -74,7 +74,7 @@ def test_the_keys_are_true_and_equal_code_has_other_questions_for_another_studen
             assert f"{question.line:>3}  " in dict(sheet.code)[question.exercise]
     asked = [{(each.exercise, each.kind, each.line, each.code) for each in sheet.questions}
              for sheet in sheets]  # fmt: skip
-    assert asked[0] != asked[1] != asked[2]
+    assert asked[0] != asked[1]
     assert sheet_of(slot, "ann", largest_model=HALF).questions == sheets[0].questions
 
 
