@@ -46,6 +46,7 @@ questions count the same, and {points:g} points are given in all.
 A claim fails if its check fails. A question says what a line does, and which number it has in your
 own cell. It changes only what it names, in your code as you handed it in. The lines that a question
 shows run after your notebook. `torch` and `SimpleNamespace` are imported before them.
+Numbers are rounded to six digits.
 
 Nobody else has these questions. Hand in this notebook under your own name: it is number `{number}`.
 """

@@ -20,8 +20,9 @@ SHEET = Sheet(
                  "Which one?", CLAIMS, 1, f"{LONG} = 3", "Its check says: expected 3, got 4."),
         Question("GrowingCache", CHANGE, 4, f"Line 4 is changed. What does `f({LONG[:50]})` "
                  "return then?", ("1", "2", LONG[:48]), 2, "x = 1\n# changed to:\nx = 2"),
-        Question("generate", TRACE, 5, "Somebody calls `generate(3)`. The line of `generate` that "
-                 "sets `n` (line 5) has finished. What is `n` now?", ("1", "2", "3"), 0),
+        Question("generate", TRACE, 5, "Somebody calls `generate(3)`. Stop when the line of "
+                 "`generate` that sets `n` (line 5) has finished. What is `n` at that moment?",
+                 ("1", "2", "3"), 0),
         Question("generate", SWAP, 6, "Two lines change places. After which of these swaps do all "
                  "checks still pass?", ("lines 6 and 7", "lines 8 and 9"), 0),
     ),

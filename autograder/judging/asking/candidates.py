@@ -181,13 +181,13 @@ class Trace:
                 continue
             begin = "The lines below run." if play.lines else "Somebody calls {}."
             role = self.exercise.roles.get(self.spot.line, "the line")
-            place = f"{role[0].upper()}{role[1:]} (line {self.spot.line})"
+            place = f"{role} (line {self.spot.line})"
             time = f" for the {TIMES[turn]} time" if len(values[i]) > 1 else ""
             question = Question(
                 self.exercise.name,
                 *self.place[:2],
-                f"{_asked(play, begin)} {place} has finished{time}. "
-                f"What is `{self.spot.variable}` now?",
+                f"{_asked(play, begin)} Stop when {place} has finished{time}. "
+                f"What is `{self.spot.variable}` at that moment?",
                 code=play.text if play.lines else "",
             )
             slips = {

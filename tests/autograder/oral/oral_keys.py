@@ -155,7 +155,7 @@ def traced(source, question, play):
     """The value of a variable after the line that is asked about, noted by code there."""
     tree = ast.parse(unchanged(source, question.exercise))
     line, _, time, variable = re.search(
-        r"\(line (\d+)\) has finished( for the (\w+) time)?\. What is `(.+?)` now",
+        r"\(line (\d+)\) has finished( for the (\w+) time)?\. What is `(.+?)` at that moment",
         question.sentence,
     ).groups()
     assert line == str(question.line)
