@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 from labkit.checks.names import text_of
@@ -70,6 +71,7 @@ def swaps_of(source: str, name: str) -> list[Swap]:
     return swaps
 
 
+@lru_cache(maxsize=64)
 def noted(source: str, name: str) -> tuple[list[Spot], str]:
     """Places where a variable gets a value by more than one step; the definition that notes it.
 
@@ -89,8 +91,8 @@ def noted(source: str, name: str) -> tuple[list[Spot], str]:
     again = {each for function in ast.walk(found) if _calls_itself(function)
              for each in ast.walk(function)}  # fmt: skip
     stored = stored_in(found)
-    read = {text_of(each) for each in ast.walk(found) if isinstance(each, ast.Name | ast.Attribute)
-            and isinstance(each.ctx, ast.Load)}  # fmt: skip
+    read = {each.id for each in ast.walk(found)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}  # fmt: skip
     notes: dict[int, str] = {}
     for statement in statements_of(found):
         variables = (

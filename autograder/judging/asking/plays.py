@@ -59,6 +59,17 @@ def play_{i}_of_code():
 {lines}
     return __plain__({result}), list(__notes__)
 """
+# All plays in one request; None for one that raises.
+ALL = """
+def plays_of_code():
+    found = []
+    for play in ({plays},):
+        try:
+            found.append(play())
+        except BaseException:
+            found.append(None)
+    return found
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +90,14 @@ class Play:
 
 
 def staged(definition: str, plays: Sequence[Play], seed: int) -> str:
-    """The definition, and a function for each play; it returns the result and the notes.
+    """The definition, and a function that gives the result and the notes of each play.
 
     seed: of random numbers; a key that depends on it is not the same in the next process.
     """
     functions = [PLAY.format(i=i, seed=seed, lines=indent(each.lines, "    "), result=each.result)
                  for i, each in enumerate(plays)]  # fmt: skip
-    return "\n".join([definition, STAGE, *functions])
+    every = ALL.format(plays=", ".join(f"play_{i}_of_code" for i in range(len(plays))))
+    return "\n".join([definition, STAGE, *functions, every])
 
 
 def results_of(topic: str, plays: Sequence[Play]) -> list[Any]:

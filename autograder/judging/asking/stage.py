@@ -24,6 +24,7 @@ MOST_CALL_CHARS = 60
 NUMBER = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?")
 MOST_CHARS, MOST_ITEMS = 48, 8  # of a value that a person can work out
 MOST_OVERRUNS = 2
+ENOUGH_SLIPS = 7  # with which a play runs otherwise: each takes a process of its own
 MOST_ALIKE = 1  # lines of which a slip gives the same results in all plays
 
 
@@ -118,12 +119,9 @@ class Stage:
         if key not in self._runs:
             self._runs[key] = [Run()] * len(exercise.plays)
             text = staged(definition, exercise.plays, self.seed)
-            with suppress(Overran):
-                self._runs[key] = self._played(
-                    exercise,
-                    text,
-                    lambda student: [_run(student, i) for i in range(len(exercise.plays))],
-                )
+            with suppress(Overran, StudentError):
+                said = self._played(exercise, text, lambda student: student.plays_of_code())
+                self._runs[key] = [_run_of(*one) if one else Run() for one in said]
         return self._runs[key]
 
     def slips(
@@ -137,7 +135,7 @@ class Stage:
             runs = self.runs(exercise, noted(edit.definition, exercise.name)[1])
             if runs != own and any(_results(runs)):
                 found.append((edit, runs))
-            if self.overruns[exercise.name] >= MOST_OVERRUNS:
+            if len(found) == ENOUGH_SLIPS or self.overruns[exercise.name] >= MOST_OVERRUNS:
                 break
         del self.overruns[exercise.name]  # what is asked about has run
         lines: dict[tuple, set[int]] = {}
@@ -153,13 +151,6 @@ class Stage:
         except Overran:
             self.overruns[exercise.name] += 1
             raise
-
-
-def _run(student: Student, i: int) -> Run:
-    try:
-        return _run_of(*getattr(student, f"play_{i}_of_code")())
-    except StudentError:  # a crash is seen at once
-        return Run()
 
 
 def _run_of(result: Any, noted: Any) -> Run:
