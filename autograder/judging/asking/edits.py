@@ -48,9 +48,14 @@ class Spot:
     variable: str
 
 
+def has_lines_of_python(source: str) -> bool:
+    """Whether a text has no other ends of lines than those by which we count them."""
+    return not source or source.splitlines() == source.removesuffix("\n").split("\n")
+
+
 def is_askable(source: str, name: str) -> bool:
     """Whether a cell's definition is short enough to print, and its lines are those of Python."""
-    if len(source) > MOST_CHARS or source.splitlines() != source.removesuffix("\n").split("\n"):
+    if len(source) > MOST_CHARS or not has_lines_of_python(source):
         return False
     found, lines = read_definition(source, name)
     return found is not None and len(lines) - found.lineno < MOST_LINES

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from autograder.judging.asking.edits import has_lines_of_python
+from autograder.names import parsed
 from labkit.checks.names import MAGIC, text_of
 
 LIBRARIES = frozenset(
@@ -117,13 +119,8 @@ def _text(content: bytes) -> str:
 
 def _statements(source: str) -> list[ast.stmt]:
     """None of a text whose lines are not those that Python counts."""
-    text = MAGIC.sub(r"\1pass", source)
-    if text.splitlines() != text.removesuffix("\n").split("\n") and text:
-        return []
-    try:
-        return ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    tree, text = parsed(source), MAGIC.sub(r"\1pass", source)
+    return tree.body if tree and has_lines_of_python(text) else []
 
 
 def _first_line(statement: ast.stmt) -> int:
